@@ -1,0 +1,83 @@
+"""Randomness without global state: every number is a pure function of a key and a counter.
+
+Four seeds never mix: data, init, order (batches and noise) and sampling. Each image owns a key, so image 17 is the
+same in any batch; each training draw is keyed by images seen, so a resumed run draws what the uninterrupted run would
+have drawn. The bits are plain integer arithmetic on tensors: the same on every device, in eager code and inside
+a captured CUDA graph.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from recombine.settings import Settings
+
+_MASK = 0xFFFFFFFF
+
+
+class Seeds(Settings):
+    """The four seeds of a run."""
+
+    data: int = 0
+    init: int = 0
+    order: int = 0
+    sampling: int = 0
+
+    @classmethod
+    def all(cls, seed: int) -> "Seeds":
+        """One replicate: all four seeds set to the same number (their streams differ by name)."""
+        return cls(data=seed, init=seed, order=seed, sampling=seed)
+
+
+def fold(seed: int, name: str) -> int:
+    """A 31-bit number for the stream `name` of `seed`."""
+    return int.from_bytes(hashlib.blake2s(f"{name}:{seed}".encode(), digest_size=4).digest(), "little") >> 1
+
+
+def keys(seed: int, name: str, index: Tensor) -> Tensor:
+    """One key for each index (images seen, image number): stream in the high word, index in the low word.  # [n]"""
+    return (fold(seed, name) << 32) + (index.to(torch.int64) & _MASK)
+
+
+def bits(key: Tensor, count: int, lane: int = 0) -> Tensor:
+    """`count` hashed 32-bit words for each key, as int64; `lane` separates draws that share a key.  # [n, count]"""
+    low, high = key & _MASK, (key >> 32) & _MASK
+    base = _mix(low ^ _mix(high ^ _mix(torch.full_like(key, lane * 0x632BE5AB & _MASK))))
+    step = _mix(torch.arange(count, device=key.device, dtype=torch.int64))  # [count]
+    return _mix(_mix((base[:, None] + step) & _MASK) ^ _mix(base ^ 0x5BD1E995)[:, None])
+
+
+def uniform(key: Tensor, shape: Sequence[int] = (), lane: int = 0) -> Tensor:
+    """Uniform numbers in the open interval (0, 1), float32.  # [n, *shape]"""
+    words = bits(key, math.prod(shape), lane)
+    return (((words >> 9).float() + 0.5) * 2.0**-23).reshape(len(key), *shape)  # 23 bits and a half: exact in float32
+
+
+def normal(key: Tensor, shape: Sequence[int] = (), lane: int = 0) -> Tensor:
+    """Standard normal numbers, float32, by Box and Muller.  # [n, *shape]"""
+    count = math.prod(shape)
+    half = (count + 1) // 2
+    words = bits(key, 2 * half, lane)
+    radius = torch.sqrt(-2.0 * torch.log((words[:, :half].float() + 0.5) * 2.0**-32))
+    angle = (2.0 * math.pi * 2.0**-32) * words[:, half:].float()
+    both = torch.cat([radius * torch.cos(angle), radius * torch.sin(angle)], dim=1)  # [n, 2 half]
+    return both[:, :count].reshape(len(key), *shape)
+
+
+@contextmanager
+def torch_seeded(seed: int) -> Iterator[None]:
+    """Seed torch's CPU generator for library code that insists on it (layer initialisation), then restore it."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(fold(seed, "torch"))
+        yield
+
+
+def _mix(h: Tensor) -> Tensor:
+    """The 32-bit finaliser of MurmurHash3; products wrap in int64 and the mask keeps their low word."""
+    h = ((h ^ (h >> 16)) * 0x85EBCA6B) & _MASK
+    h = ((h ^ (h >> 13)) * 0xC2B2AE35) & _MASK
+    return h ^ (h >> 16)
