@@ -1,0 +1,1 @@
+"""Worlds: data-generating processes, factor values in, images and conditions out."""
