@@ -1,0 +1,1 @@
+"""Denoisers: anything that answers denoise(x, sigma, condition) -> x0."""

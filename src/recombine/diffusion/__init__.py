@@ -1,0 +1,1 @@
+"""Diffusion: noise schedules, parametrisations, losses and samplers."""

@@ -1,0 +1,43 @@
+"""The denoising loss: a weighted squared error between what the network says and what it should say."""
+
+from typing import Literal, get_args
+
+from torch import Tensor
+
+from recombine.denoisers.contract import NetworkDenoiser, per_image
+from recombine.errors import UserError
+
+Weighting = Literal["simple", "min-snr"]
+
+_GAMMA = 5.0  # Hang et al. 2023
+
+
+def denoising_loss(
+    model: NetworkDenoiser,
+    x0: Tensor,  # [n, C, H, W]
+    noise: Tensor,  # [n, C, H, W]
+    sigma: Tensor,  # [n]
+    condition: Tensor | None,  # [n, K]
+    weighting: Weighting = "simple",
+) -> Tensor:
+    """Mean over images and pixels of w(sigma) * (predict - target)^2, in float32.  # []"""
+    x = x0 + per_image(sigma, x0) * noise
+    error = model.predict(x, sigma, condition).float() - model.target(x0, noise, sigma).float()
+    by_image = error.square().flatten(1).mean(1)  # [n]
+    return (weight(model, sigma.float(), weighting) * by_image).mean()
+
+
+def weight(model: NetworkDenoiser, sigma: Tensor, weighting: Weighting) -> Tensor:
+    """w(sigma) of this weighting, as it multiplies the error of this model's own prediction.  # [n]
+
+    "simple" is 1: Ho et al.'s loss for noise, and EDM's lambda(sigma) for EDM's residual. "min-snr" is min(SNR, 5) on
+    the error of x0, with SNR = 1 / sigma^2; an error of the output is c_out times smaller or larger than that of x0, so
+    the weight is min(SNR, 5) for x0, min(SNR, 5) / SNR for noise, min(SNR, 5) / (SNR + 1) for v.
+    """
+    match weighting:
+        case "simple":
+            return sigma.new_ones(sigma.shape)
+        case "min-snr":
+            _, _, c_out = model.scales(sigma)
+            return sigma.pow(-2).clamp(max=_GAMMA) * c_out.square()
+    raise UserError(f"no weighting '{weighting}'; there are: {', '.join(get_args(Weighting))}")
