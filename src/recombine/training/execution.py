@@ -1,0 +1,81 @@
+"""How a run is executed: device, precision, compilation. Never part of a run's identity.
+
+The fast path gives the result of the plain path within the tolerance that `tests/training` states; `Execution.plain`
+switches back to float32 eager.
+"""
+
+import ctypes
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import torch
+
+from recombine.errors import UserError
+
+Precision = Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Where and how the arithmetic is done."""
+
+    device: str = "cpu"
+    precision: Precision = "float32"
+    channels_last: bool = False
+    compile: bool = False
+    graphs: bool = False
+    threads: int = 1
+
+    @classmethod
+    def fastest(cls, device: str = "auto", threads: int = 1) -> "Execution":
+        """What was measured fastest on this kind of device (see benchmarks/README.md)."""
+        device = resolve_device(device)
+        if device.startswith("cuda"):
+            return cls(device, "bfloat16", channels_last=True, compile=True, graphs=True, threads=threads)
+        precision: Precision = "bfloat16" if _cpu_has_bfloat16() else "float32"
+        return cls(device, precision, channels_last=True, threads=threads)
+
+    @classmethod
+    def plain(cls, device: str = "auto", threads: int = 1) -> "Execution":
+        """Float32, eager: the path that every faster one is compared with."""
+        return cls(resolve_device(device), threads=threads)
+
+    def asdict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def resolve_device(device: str) -> str:
+    """Turn "auto" into a device that is here, and refuse one that is not."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    kind, _, index = device.partition(":")
+    if kind not in ("cpu", "cuda") or (index and not index.isdigit()):
+        raise UserError(f"unknown device '{device}': use auto, cpu, cuda or cuda:N")
+    if kind == "cuda":
+        if not torch.cuda.is_available():
+            raise UserError("no GPU that torch can use on this machine: leave --device out, or say --device cpu")
+        if index and int(index) >= torch.cuda.device_count():
+            raise UserError(f"no device '{device}': this machine has {torch.cuda.device_count()} GPU(s), from cuda:0")
+    return device
+
+
+def keep_freed_memory() -> None:
+    """Ask glibc to keep what a step frees for the next step, instead of giving large blocks back to the system.
+
+    Activations of a small network are large blocks: without this a third of a CPU step goes into page faults. Elsewhere
+    than on glibc it does nothing.
+    """
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):
+        return
+    mallopt(_M_MMAP_THRESHOLD, 1 << 30)
+    mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
+
+
+def _cpu_has_bfloat16() -> bool:
+    """Whether this CPU multiplies bfloat16 in hardware; without it autocast only costs time."""
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())

@@ -1,0 +1,206 @@
+"""One network in training: everything that changes from step to step, and the step that changes it.
+
+The whole step is a function of tensors on the device, the count of images seen among them: it draws its own batch and
+noise, so the same lines run eagerly or are captured once as a CUDA graph and replayed.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from recombine import seeds
+from recombine.denoisers.contract import NetworkDenoiser
+from recombine.diffusion.losses import Weighting, denoising_loss
+from recombine.diffusion.schedules import Schedule
+from recombine.errors import RunFailed
+from recombine.settings import Settings
+from recombine.training.execution import Execution
+from recombine.worlds.splits import Pool, draw
+
+EMA_RAMP = 0.05  # the average never reaches back further than this fraction of the training so far
+
+
+class TrainingConfig(Settings):
+    """Optimisation, counted in images seen."""
+
+    images: int = Field(default=500_000, gt=0)
+    batch: int = Field(default=128, gt=0)
+    rate: float = Field(default=3e-4, gt=0)
+    warmup_images: int = Field(default=0, ge=0)
+    decay: Literal["constant", "linear", "cosine"] = "linear"
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = Field(default=0.0, ge=0)
+    clip: float | None = Field(default=1.0, gt=0)
+    ema_images: int = Field(default=0, ge=0, description="half-life of the weight average in images; 0 = none")
+    weighting: Weighting = "simple"
+
+    @property
+    def total(self) -> int:
+        """Images rounded up to whole batches."""
+        return self.whole(self.images)
+
+    def whole(self, images: float) -> int:
+        """The nearest count of images, at least one batch, that is a whole number of batches."""
+        return max(1, round(images / self.batch)) * self.batch
+
+
+class Replica:
+    """A model in training with its optimiser, its running average and its place in the stream of images."""
+
+    def __init__(
+        self, model: NetworkDenoiser, pool: Pool, schedule: Schedule, config: TrainingConfig, order_seed: int,
+        execution: Execution,
+    ) -> None:  # fmt: skip
+        device = torch.device(execution.device)
+        self.config, self.execution, self.pool = config, execution, pool
+        self.model = model.to(device)
+        if execution.channels_last:
+            self.model = self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.parameters: list[Tensor] = [p for p in self.model.parameters() if p.requires_grad]
+        self.average = [p.detach().clone() for p in self.parameters] if config.ema_images else self.parameters
+        self.images_seen = 0  # on the host; the tensor below is its copy on the device
+        self.seen = torch.zeros((), dtype=torch.int64, device=device)
+        self.loss_sum = torch.zeros((), dtype=torch.float32, device=device)
+        self.rate = torch.tensor(config.rate, dtype=torch.float32, device=device)
+        self.optimizer = torch.optim.AdamW(
+            self.parameters, lr=self.rate, betas=config.betas, weight_decay=config.weight_decay, fused=True,
+            capturable=device.type == "cuda",
+        )  # fmt: skip
+        self._prime_optimizer()
+        self._draw_sigma = schedule.drawer(device)
+        self._stream = seeds.fold(order_seed, "order") << 32
+        self._offsets = torch.arange(config.batch, device=device)
+        self._loss = compiled_loss if execution.compile else batch_loss
+        self._replay: Callable[[], None] | None = None
+        self._loss_since = 0
+
+    def prepare(self) -> None:
+        """Capture the step where graphs are used; before any other work is under way on the device."""
+        if self.execution.graphs and self._replay is None:
+            self._replay = self._capture()
+
+    def step(self) -> None:
+        """One batch: draw, loss, gradient, update, average."""
+        if self._replay is not None:
+            self._replay()
+        else:
+            self._step()
+        self.images_seen += self.config.batch
+        self._loss_since += 1
+
+    def _step(self) -> None:
+        config = self.config
+        key = self._stream + self.seen + self._offsets  # [batch]
+        self.rate.copy_(config.rate * _rate_factor(config, self.seen))
+        with torch.autocast(self.seen.device.type, torch.bfloat16, enabled=self.execution.precision == "bfloat16"):
+            loss = self._loss(self.model, self.pool, key, self._draw_sigma, config.weighting)
+        torch.autograd.backward(loss)
+        if config.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters, config.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.seen += config.batch
+        self.loss_sum += loss.detach()
+        if config.ema_images:
+            self._update_average()
+
+    @torch.no_grad()
+    def _update_average(self) -> None:
+        """Exponential average with a half-life of ema_images that grows with training (Karras et al. 2022)."""
+        half_life = (EMA_RAMP * self.seen).clamp(min=1.0, max=self.config.ema_images)
+        keep = 0.5 ** (self.config.batch / half_life)
+        torch._foreach_mul_(self.average, keep)
+        torch._foreach_add_(self.average, list(torch._foreach_mul(self.parameters, 1.0 - keep)))
+
+    def take_loss(self) -> float:
+        """Mean loss since the last call; a loss that is not finite stops the run with the last checkpoint intact."""
+        mean = self.loss_sum.item() / max(1, self._loss_since)
+        self.loss_sum.zero_()
+        self._loss_since = 0
+        if not torch.isfinite(torch.tensor(mean)):
+            raise RunFailed(
+                f"the loss became {mean} near {self.images_seen:,} images: lower training.rate "
+                f"(now {self.config.rate:g}); the last checkpoint is intact"
+            )
+        return mean
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that a later step depends on, by name: the checkpoint."""
+        state: dict[str, Tensor] = {f"model.{k}": v for k, v in self.model.state_dict().items()}
+        names = [name for name, p in self.model.named_parameters() if p.requires_grad]
+        for name, parameter, average in zip(names, self.parameters, self.average, strict=True):
+            adam = self.optimizer.state[parameter]
+            state |= {f"adam.{part}.{name}": adam[part] for part in ("step", "exp_avg", "exp_avg_sq")}
+            if self.config.ema_images:
+                state[f"average.{name}"] = average
+        return state | {"seen": self.seen}
+
+    def restore(self, saved: dict[str, Tensor]) -> None:
+        """Go on from a checkpoint; tensors keep their place in memory, so captured graphs stay valid."""
+        for name, tensor in self.tensors().items():
+            tensor.copy_(saved[name])
+        self.images_seen = int(self.seen.item())
+
+    def weights(self) -> dict[str, Tensor]:
+        """The state of the model that is evaluated: the running average where there is one."""
+        names = [name for name, p in self.model.named_parameters() if p.requires_grad]
+        return dict(self.model.state_dict()) | dict(zip(names, (a.detach() for a in self.average), strict=True))
+
+    def _prime_optimizer(self) -> None:
+        """Let Adam make its state now, all zero, so that checkpoints and graphs find it before the first step."""
+        for parameter in self.parameters:
+            parameter.grad = torch.zeros_like(parameter)
+        self.rate.zero_()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        for adam in self.optimizer.state.values():
+            for tensor in adam.values():
+                tensor.zero_()
+
+    def _capture(self) -> Callable[[], None]:
+        """The whole step as one CUDA graph; what warming up changed is put back."""
+        before = {name: tensor.clone() for name, tensor in self.tensors().items()}
+        loss_before = self.loss_sum.clone()
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                self._step()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._step()
+        for name, tensor in self.tensors().items():
+            tensor.copy_(before[name])
+        self.loss_sum.copy_(loss_before)
+        torch.cuda.synchronize()
+        return graph.replay
+
+
+def batch_loss(
+    model: NetworkDenoiser, pool: Pool, key: Tensor, draw_sigma: Callable[[Tensor], Tensor], weighting: Weighting
+) -> Tensor:
+    """The loss of the batch that belongs to these keys: images, noise level and noise all follow from them."""
+    images, condition = draw(pool, key)  # [n, C, H, W], [n, K]
+    sigma = draw_sigma(seeds.uniform(key, lane=2))  # [n]
+    noise = seeds.normal(key, images.shape[1:], lane=3)
+    return denoising_loss(model, images, noise, sigma, condition, weighting)
+
+
+compiled_loss = torch.compile(batch_loss, dynamic=False, fullgraph=True)  # one compile serves every replica
+
+
+def _rate_factor(config: TrainingConfig, seen: Tensor) -> Tensor:
+    """The learning rate at this point of training, as a fraction of `rate`."""
+    progress = (seen / config.total).clamp(max=1.0)
+    warm = ((seen + config.batch) / max(config.warmup_images, 1)).clamp(max=1.0)
+    match config.decay:
+        case "constant":
+            return warm
+        case "linear":
+            return warm * (1.0 - progress)
+        case "cosine":
+            return warm * 0.5 * (1.0 + torch.cos(torch.pi * progress))

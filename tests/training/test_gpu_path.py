@@ -1,0 +1,65 @@
+"""On a GPU the fast path (bf16, channels-last, compiled, captured) must train like the plain path."""
+
+import pytest
+import torch
+
+from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.diffusion.schedules import LinearSchedule
+from recombine.seeds import torch_seeded
+from recombine.training.execution import Execution
+from recombine.training.inference import FastDenoiser
+from recombine.training.replica import Replica, TrainingConfig
+from recombine.worlds.shapes import ShapesWorld
+from recombine.worlds.splits import design, make_pool
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")]
+
+WORLD = ShapesWorld(pixels=28)
+STEPS = 200
+
+
+def _train(execution: Execution, config: TrainingConfig) -> tuple[Replica, list[float]]:
+    with torch_seeded(0):
+        network = UNet(UNetConfig(channels=16, attention=(1, 2)), WORLD.image_shape, WORLD.condition_widths)
+    pool = make_pool(WORLD, design("H32-train1").replace(count=100), 0, execution.device)
+    replica = Replica(NetworkDenoiser(network, "noise"), pool, LinearSchedule(), config, 0, execution)
+    replica.prepare()
+    losses = []
+    for _ in range(STEPS // 20):
+        for _ in range(20):
+            replica.step()
+        losses.append(replica.take_loss())
+    return replica, losses
+
+
+def test_fast_path_follows_plain_path() -> None:
+    config = TrainingConfig(images=STEPS * 64, batch=64, rate=3e-4, ema_images=2000)
+    plain, plain_losses = _train(Execution.plain("cuda"), config)
+    fast, fast_losses = _train(Execution.fastest("cuda"), config)
+    assert fast.seen.item() == plain.seen.item() == STEPS * 64
+    for a, b in zip(fast_losses, plain_losses, strict=True):
+        assert abs(a - b) < 0.05 * b  # the stated tolerance: same draws, bf16 arithmetic
+    x = torch.randn(8, 3, 28, 28, device="cuda", generator=torch.Generator("cuda").manual_seed(0))
+    sigma, condition = torch.full((8,), 0.5, device="cuda"), plain.pool.conditions[:8]
+    with torch_seeded(0):
+        network = UNet(UNetConfig(channels=16, attention=(1, 2)), WORLD.image_shape, WORLD.condition_widths)
+    graphed = FastDenoiser(NetworkDenoiser(network, "noise"), Execution.fastest("cuda"))
+    graphed.load(plain.weights())
+    eager = FastDenoiser(NetworkDenoiser(network, "noise"), Execution.plain("cuda"))
+    one, other = graphed.denoise(x, sigma, condition), eager.denoise(x, sigma, condition)
+    assert (one - other).norm() < 0.01 * other.norm()
+    graphed.load(fast.weights())
+    assert not torch.equal(graphed.denoise(x, sigma, condition), one)  # new weights answer through the same graph
+
+
+def test_capture_leaves_no_trace() -> None:
+    config = TrainingConfig(images=640, batch=64, ema_images=2000)
+    with torch_seeded(0):
+        network = UNet(UNetConfig(channels=16, attention=(1, 2)), WORLD.image_shape, WORLD.condition_widths)
+    pool = make_pool(WORLD, design("H32-train1").replace(count=100), 0, "cuda")
+    replica = Replica(NetworkDenoiser(network, "noise"), pool, LinearSchedule(), config, 0, Execution.fastest("cuda"))
+    before = {name: tensor.clone() for name, tensor in replica.tensors().items()}
+    replica.prepare()
+    for name, tensor in replica.tensors().items():
+        assert torch.equal(tensor, before[name]), name
