@@ -1,0 +1,1 @@
+"""Instruments: read numbers off samples, activations or the denoiser itself."""

@@ -1,0 +1,110 @@
+"""What is measured while a model trains: at each milestone every node is prompted, sampled and read.
+
+Each image keeps its own noise over the whole of training, so a sheet over time shows the same sixteen dice thrown with
+better and better models. The independent reader gives the headline numbers; the linear probes stay as the papers' arm.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from recombine import seeds
+from recombine.diffusion.samplers import SamplerConfig, sample
+from recombine.diffusion.schedules import Schedule
+from recombine.instruments.accuracy import probe_rows, reader_rows
+from recombine.instruments.probes import Probes, calibrate, train_probes
+from recombine.instruments.reader import calibrate_reader, read
+from recombine.settings import Settings
+from recombine.training.replica import TrainingConfig
+from recombine.worlds.shapes import ShapesWorld
+from recombine.worlds.splits import Split
+
+Denoise = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+Row = dict[str, Any]
+
+
+class Audit(Settings):
+    """A second, slower sampler that checks the first at a few milestones."""
+
+    sampler: SamplerConfig = SamplerConfig(method="ancestral", steps=500, spacing="steps")
+    points: int = Field(default=5, ge=1)
+
+    @property
+    def name(self) -> str:
+        return f"{self.sampler.method}-{self.sampler.steps}"
+
+
+class ConceptEvaluation(Settings):
+    """Prompt every node of the concept graph by its prototype and read what was drawn."""
+
+    kind: Literal["concepts"] = "concepts"
+    points: int = Field(default=40, ge=1, description="milestones, the end of training included")
+    first: int = Field(default=2_000, ge=1, description="images seen at the first milestone")
+    spacing: Literal["log", "linear"] = "log"
+    images_per_node: int = Field(default=50, ge=1)
+    sampler: SamplerConfig = SamplerConfig()
+    audit: Audit | None = None
+    calibration_images: int = Field(default=200, ge=2, description="real images of each node for probes and checks")
+    sheet_points: int = Field(default=10, ge=0)
+    sheet_images: int = Field(default=6, ge=1)
+
+    def milestones(self, training: TrainingConfig) -> tuple[int, ...]:
+        """Images seen at which the model is measured, in whole batches, ascending, ending with the training."""
+        space = np.geomspace if self.spacing == "log" else np.linspace
+        grid = space(min(self.first, training.total), training.total, self.points)
+        return tuple(sorted({min(training.whole(m), training.total) for m in grid} | {training.total}))
+
+    def chosen(self, training: TrainingConfig, points: int) -> set[int]:
+        """`points` of the milestones, evenly spread over them, the last included."""
+        grid = self.milestones(training)
+        return {grid[round(i)] for i in np.linspace(len(grid) - 1, 0, points)} if points else set()
+
+    def tools(self, world: ShapesWorld, seed: int) -> "ConceptTools":
+        """Instruments of this world, calibrated on real images."""
+        probes = train_probes(world, self.calibration_images, seed)
+        rows = calibrate(probes, world, self.calibration_images, seed)
+        return ConceptTools(probes, rows + calibrate_reader(world, self.calibration_images, seed))
+
+
+@dataclass(frozen=True)
+class ConceptTools:
+    """Probes trained on real images of every node, and the rows that say how right the instruments are there."""
+
+    probes: Probes
+    calibration: list[Row]
+
+
+def measure(
+    denoise: Denoise,
+    config: ConceptEvaluation,
+    sampler: SamplerConfig,
+    schedule: Schedule,
+    world: ShapesWorld,
+    split: Split,
+    tools: ConceptTools,
+    sampling_seed: int,
+    device: torch.device,
+    suffix: str = "",
+) -> tuple[list[Row], Tensor]:
+    """Rows for every node, and the images they were read from.  # [nodes, images_per_node, C, H, W] in [-1, 1]"""
+    nodes, count = world.nodes, config.images_per_node
+    digits = world.digits(nodes)
+    condition = world.condition(world.prototype(digits)).repeat_interleave(count, dim=0)
+    key = seeds.keys(sampling_seed, "sample", torch.arange(len(condition)))
+    images = sample(denoise, sampler, schedule, world.image_shape, condition.to(device), key.to(device)).float().cpu()
+    rows: list[Row] = []
+    for i, node in enumerate(nodes):
+        drawn = images[i * count : (i + 1) * count]
+        rows += [
+            row | {"distance": split.distance(node)}
+            for row in reader_rows(node, read(drawn, world), digits[i], tuple(world.concepts))
+            + probe_rows(node, tools.probes, drawn, digits[i], tuple(world.concepts))
+        ]
+    if suffix:
+        rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
+    return rows, images.reshape(len(nodes), count, *images.shape[1:])
