@@ -1,0 +1,1 @@
+"""Lab: config, store, plan, engines, claims, figures and report."""

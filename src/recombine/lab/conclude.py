@@ -1,0 +1,175 @@
+"""From finished runs to an answer: collect the table, judge the claims, draw the figures, write the report.
+
+Everything here is a pure function of tables and configs in the store, so it can be done again at any time without
+training, and published as small files of evidence under `results/`.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recombine.errors import UserError
+from recombine.files import write_json, write_whole
+from recombine.lab.claims import judge_all
+from recombine.lab.experiment import Plan
+from recombine.lab.figures import save_figure
+from recombine.lab.provenance import now
+from recombine.lab.report import Report, ReportFigure, interval_text, number_text, write_report
+from recombine.lab.store import RunFolder, Store
+from recombine.lab.table import Member, collect, read_table, write_table
+from recombine.settings import Settings, fingerprint
+from recombine.training.state import load_tensors
+
+
+class _Overrides(Settings):
+    text: str
+
+
+def variant(plan: Plan) -> str:
+    """The folder of a plan's answer: its budget, and a mark where settings were overridden."""
+    if not plan.overrides:
+        return plan.budget
+    return f"{plan.budget}-{fingerprint(_Overrides(text=json.dumps(plan.overrides, sort_keys=True)), 6)}"
+
+
+def conclude(plan: Plan, store: Store) -> tuple[list[dict[str, Any]], Path]:
+    """Judge, draw and report what is done of this plan; the claims and the path of the report."""
+    experiment = plan.experiment
+    done = [run for run in plan.runs if store.run(run.address).done]
+    if not done:
+        raise UserError(f"nothing of {experiment.address} at {plan.budget} is done in {store.root}: run it first")
+    folder = store.experiment(experiment.study, experiment.name, variant(plan))
+    members = [Member(run.arm, run.seed, run.address) for run in done]
+    table = collect(store, experiment.study, experiment.name, members)
+    claims = judge_all(experiment.claims, table, experiment.study, experiment.name, plan.budget)
+    write_table(folder / "table.parquet", table)
+    write_json(folder / "claims.json", claims)
+    write_json(folder / "plan.json", {"experiment": experiment.address, "budget": plan.budget,
+                                      "overrides": plan.overrides, "missing": len(plan.runs) - len(done),
+                                      "runs": [vars(m) for m in members]})  # fmt: skip
+    provenance = gather_provenance(plan, store, members)
+    write_json(folder / "provenance.json", provenance)
+    figures = draw_figures(plan, store, folder)
+    first = done[0].config
+    report = Report(
+        title=experiment.address,
+        question=experiment.question,
+        paper_figure=experiment.figure,
+        command=command_of(plan),
+        claims=claims,
+        figures=figures,
+        runs=[{"arm": r.arm, "seed": r.seed, "address": r.address, **store.run(r.address).outcome()} for r in done],
+        calibration=[row for row in table.filter(table["instrument"].str.starts_with("calibration.")).to_dicts()
+                     if row["arm"] == members[0].arm and row["seed"] == members[0].seed],
+        config=first.model_dump(mode="json"),
+        provenance=provenance,
+        notes=list(experiment.notes),
+    )  # fmt: skip
+    return claims, write_report(folder / "report.html", report)
+
+
+def draw_figures(plan: Plan, store: Store, folder: Path) -> list[ReportFigure]:
+    """Draw every figure of the experiment from its stored table, and the sheet of samples over training."""
+    table = read_table(folder / "table.parquet")
+    figures = []
+    for name, drawing in plan.experiment.draw(table, plan.runs[0].config).items():
+        paths = save_figure(drawing.figure, folder / name)
+        figures.append(ReportFigure(name, paths[0], drawing.caption))
+    for arm in dict.fromkeys(run.arm for run in plan.runs):
+        run = next((r for r in plan.runs if r.arm == arm and store.run(r.address).done), None)
+        samples = {} if run is None else read_samples(store.run(run.address))
+        if run is not None and samples:
+            from recombine.lab.figures import sheet_over_time
+
+            nodes = [f"{node}\n{run.config.world.describe(node)}" for node in run.config.world.nodes]
+            paths = save_figure(sheet_over_time(samples, nodes), folder / f"samples-{arm}")
+            caption = f"Samples over training, arm {arm}, seed {run.seed}: the same noise in every column of a node."
+            figures.append(ReportFigure(f"samples-{arm}", paths[0], caption))
+    return figures
+
+
+def read_samples(run: RunFolder) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]]]:
+    """The kept samples of a run: images seen -> uint8 [nodes, k, H, W, 3]."""
+    paths = sorted((run.path / "samples").glob("*.safetensors"))
+    images = {int(path.stem): load_tensors(path, run.address)["images"] for path in paths}
+    return {seen: tensor.movedim(2, -1).numpy() for seen, tensor in images.items()}
+
+
+def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> dict[str, Any]:
+    """Device, versions, cost, command and date of the runs behind an answer."""
+    started = [json.loads(store.run(m.address).provenance_path.read_text()) for m in members]
+    outcomes = [store.run(m.address).outcome() for m in members]
+    machines = [{key: value for key, value in s.items() if key != "started"} for s in started]
+    return {
+        "command": command_of(plan),
+        "budget": plan.budget,
+        "judged": now(),
+        "trained": sorted({o["finished"][:10] for o in outcomes}),
+        "machines": [machine for i, machine in enumerate(machines) if machine not in machines[:i]],
+        "runs": len(members),
+        "images_seen": sum(o["images_seen"] for o in outcomes),
+        "device_seconds": round(sum(o["seconds"] / o["fleet"] for o in outcomes), 1),
+        "sampling_seconds": round(sum(o["sampling_seconds"] for o in outcomes), 1),
+        "members": [vars(m) for m in members],
+    }
+
+
+def command_of(plan: Plan) -> str:
+    """The command that makes this again."""
+    seeds = len({run.seed for run in plan.runs})
+    words = ["recombine", "run", plan.experiment.address, "--budget", plan.budget, "--seeds", str(seeds)]
+    for key, value in plan.overrides.items():
+        words += ["--set", f"{key}={json.dumps(value)}"]
+    return shlex.join(words)
+
+
+def publish(plan: Plan, store: Store, results: Path) -> Path:
+    """Copy the evidence of a concluded experiment into `results/STUDY/EXPERIMENT/` and renew RESULTS.md."""
+    source = store.experiment(plan.experiment.study, plan.experiment.name, variant(plan))
+    target = results / plan.experiment.study / plan.experiment.name
+    for path in sorted(source.iterdir()):
+        if path.name in ("claims.json", "table.parquet", "provenance.json") or path.suffix == ".png":
+            write_whole(target / path.name, path.read_bytes())
+    write_whole(results.parent / "RESULTS.md", results_page(results))
+    return target
+
+
+def read_results(results: Path) -> list[dict[str, Any]]:
+    """All committed claims, in order of study and experiment."""
+    return [claim for path in sorted(results.glob("*/*/claims.json")) for claim in json.loads(path.read_text())]
+
+
+def results_page(results: Path) -> str:
+    """RESULTS.md: every committed verdict beside the paper's number, made from `results/` alone."""
+    lines = ["# Results", "", "Generated from `results/` by `recombine report --publish`; do not edit.", ""]
+    for path in sorted(results.glob("*/*/claims.json")):
+        lines += _results_section(path.parent, results.parent)
+    return "\n".join(lines)
+
+
+def _results_section(folder: Path, root: Path) -> list[str]:
+    claims, source = (json.loads((folder / name).read_text()) for name in ("claims.json", "provenance.json"))
+    machine = source["machines"][0]
+    facts = (
+        f"`{source['command']}`",
+        f"{source['runs']} runs, {source['images_seen']:,} images",
+        f"{source['device_seconds']:,.0f} s on {machine['device']}",
+        f"trained {', '.join(source['trained'])}",
+        f"torch {machine['torch']}, Python {machine['python']}, recombine {machine['recombine']}",
+    )
+    rows = [
+        f"| {c['claim']} | {c['says']} | {c['paper']} | {number_text(c['estimate'])} | {interval_text(c['interval'])} "
+        f"| {c['n']} | **{c['verdict']}** |"
+        for c in claims
+    ]
+    heading = ["| claim | says | paper | ours | 95% interval | n | verdict |", "|---|---|---|---|---|---|---|"]
+    notes = [f"- {c['claim']}: {c['note']}" for c in claims if c["note"]]
+    pictures = [f"![{p.stem}]({p.relative_to(root).as_posix()})" for p in sorted(folder.glob("*.png"))]
+    title = f"## {folder.parent.name}/{folder.name}"
+    return [title, "", " · ".join(facts), "", *heading, *rows, "", *notes, "", *pictures, ""]

@@ -1,0 +1,113 @@
+"""An Experiment: one question, the runs it needs at each budget, its claims and figure; and the plan of those runs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from recombine.errors import UserError
+from recombine.lab.claims import Claim
+from recombine.lab.config import RunConfig
+from recombine.seeds import Seeds
+from recombine.settings import override
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.figure import Figure
+
+BudgetName = Literal["smoke", "laptop", "full"]
+BUDGETS: tuple[BudgetName, ...] = get_args(BudgetName)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What an experiment runs at one cost: a config for each arm (seed 0 stands for all) and how many seeds."""
+
+    arms: Mapping[str, RunConfig]
+    seeds: int
+    says: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with its caption."""
+
+    figure: Figure
+    caption: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One question of a study."""
+
+    study: str
+    name: str
+    question: str
+    figure: str  # of the paper
+    budgets: Mapping[BudgetName, Budget]
+    claims: tuple[Claim, ...]
+    draw: Callable[[polars.DataFrame, RunConfig], dict[str, Drawing]]
+    notes: tuple[str, ...] = ()  # the readings that were taken
+
+    @property
+    def address(self) -> str:
+        return f"{self.study}/{self.name}"
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run of a plan."""
+
+    arm: str
+    seed: int
+    config: RunConfig
+
+    @property
+    def address(self) -> str:
+        return self.config.address
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs that an experiment needs at a budget, every config resolved and checked."""
+
+    experiment: Experiment
+    budget: BudgetName
+    overrides: Mapping[str, Any]
+    runs: tuple[PlannedRun, ...]
+
+
+def find_experiment(registry: Mapping[str, Experiment], address: str) -> Experiment:
+    """The experiment at this address; a wrong one is told the nearest."""
+    if address not in registry:
+        close = difflib.get_close_matches(address, registry, n=1, cutoff=0.3)
+        hint = f"did you mean '{close[0]}'?" if close else "`recombine list` shows them"
+        raise UserError(f"no experiment '{address}'; {hint}")
+    return registry[address]
+
+
+def make_plan(
+    experiment: Experiment, budget: str, seeds: int | None = None, overrides: Mapping[str, Any] | None = None,
+    only: str | None = None,
+) -> Plan:  # fmt: skip
+    """Resolve arms x seeds; `only` keeps one run, written ARM:SEED."""
+    if budget not in BUDGETS or budget not in experiment.budgets:
+        raise UserError(f"{experiment.address} has no budget '{budget}': choose from {', '.join(experiment.budgets)}")
+    name: BudgetName = BUDGETS[BUDGETS.index(budget)]
+    chosen = experiment.budgets[name]
+    count = chosen.seeds if seeds is None else seeds
+    if count < 1:
+        raise UserError(f"--seeds {count}: at least one seed is needed")
+    runs = []
+    for arm, base in chosen.arms.items():
+        config = override(base, overrides or {})
+        config.check()
+        runs += [PlannedRun(arm, s, config.replace(seeds=Seeds.all(s).model_dump())) for s in range(count)]
+    if only is not None:
+        kept = [run for run in runs if f"{run.arm}:{run.seed}" == only]
+        if not kept:
+            raise UserError(f"--only {only}: this plan has {', '.join(f'{r.arm}:{r.seed}' for r in runs)}")
+        runs = kept
+    return Plan(experiment, name, dict(overrides or {}), tuple(runs))

@@ -1,0 +1,6 @@
+"""Studies: the experiments of each paper, written like its method section."""
+
+from recombine.lab.experiment import Experiment
+from recombine.studies.concept_graphs import emergence
+
+EXPERIMENTS: dict[str, Experiment] = {e.address: e for e in (emergence.EXPERIMENT,)}

@@ -1,0 +1,215 @@
+"""The claims of the concept-graphs study: what the paper says, and how a table of ours is asked about it.
+
+Every judge is a pure function of the tidy table. Times are images seen; a class that has not emerged by the end of
+training emerges later than one that has, and is left out where a number is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recombine.instruments.curves import emergence_time, rise, smooth
+from recombine.lab.claims import (
+    Claim,
+    Judgement,
+    NotMeasured,
+    bootstrap_interval,
+    judge_every,
+    verdict_below,
+    verdict_within,
+)
+from recombine.lab.table import Curve, curves, distances
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ARM = "continuous"
+FARTHEST = "111"
+BLUE_AT_ONE = ("011", "110")  # held-out blue classes at distance 1: small blue circle, large blue triangle
+SMOOTHING = 10  # evaluations, as in the released plots
+
+
+def order_of_emergence(table: pl.DataFrame) -> Judgement:
+    """O1: in every seed the mean curve of distance 0 emerges before that of distance 1, and that before distance 2."""
+    far = distances(table, ARM)
+    by_seed: dict[int, dict[int, list[Curve]]] = {}
+    for (seed, node), curve in _curves(table, "reader.product").items():
+        by_seed.setdefault(seed, {}).setdefault(far[node], []).append(curve)
+    times = {seed: [_time(_mean(group[d])) for d in sorted(group)] for seed, group in by_seed.items()}
+    ordered = sum(all(a < b for a, b in pairwise(t)) for t in times.values())
+    middle = [float(np.median([t[d] for t in times.values()])) for d in range(len(set(far.values())))]
+    note = "median images seen at emergence: " + ", ".join(f"d{d} {_images(t)}" for d, t in enumerate(middle))
+    never = sum(math.isinf(t[-1]) for t in times.values())
+    return judge_every(ordered, len(times), note + (f"; the farthest not by the end in {never} seeds" if never else ""))
+
+
+def color_is_last(table: pl.DataFrame) -> Judgement:
+    """O2: in the farthest class, colour reaches 0.9 after shape and after size."""
+    times = {c: _times(table, f"reader.{c}", FARTHEST, 0.9) for c in ("shape", "color", "size")}
+    last = sum(times["color"][s] > max(times["shape"][s], times["size"][s]) for s in times["color"])
+    medians = ", ".join(f"{c} {_images(float(np.median(list(t.values()))))}" for c, t in times.items())
+    return judge_every(last, len(times["color"]), f"median images seen at 0.9 in {FARTHEST}: {medians}")
+
+
+def color_time(table: pl.DataFrame) -> Judgement:
+    """O2b: the time of colour in the farthest class over the time of the later of shape and size; paper about 40/5."""
+    color, shape, size = (_times(table, f"reader.{c}", FARTHEST, 0.9) for c in ("color", "shape", "size"))
+    return _ratio(color, {s: max(shape[s], size[s]) for s in shape}, 4.0, 12.0)
+
+
+def far_over_near(table: pl.DataFrame) -> Judgement:
+    """O3: the time of blue at distance 2 over the time of blue at distance 1; paper about 40/20."""
+    far = _times(table, "reader.color", FARTHEST, 0.9)
+    near = [_times(table, "reader.color", node, 0.9) for node in BLUE_AT_ONE]
+    return _ratio(far, {s: float(np.mean([n[s] for n in near])) for s in far}, 1.0, 3.0)
+
+
+def sudden(smoothing: int) -> Callable[[pl.DataFrame], Judgement]:
+    """O4: the 10-90% rise of the product over that of the additive measure, for the farthest class; below 1."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        product, additive = (_curves(table, f"reader.{m}", FARTHEST) for m in ("product", "additive"))
+        ratios = []
+        for place, (seen, value) in product.items():
+            if value[-1] < 0.5:
+                continue  # a class that was not learned has no rise
+            both = [rise(seen, smooth(v, smoothing)) for v in (value, additive[place][1])]
+            if both[0] is not None and both[1]:
+                ratios.append(both[0] / both[1])
+        if not ratios:
+            raise NotMeasured(f"{FARTHEST} does not reach 0.5 in any seed: there is no rise to measure")
+        interval = bootstrap_interval(ratios)
+        note = f"rise from 10% to 90% of its own level, in images; {len(product) - len(ratios)} seeds without a rise"
+        return Judgement(float(np.mean(ratios)), interval, len(ratios), verdict_below(interval, 1.0, len(ratios)), note)
+
+    return judge
+
+
+def independent(table: pl.DataFrame) -> Judgement:
+    """O5: given one object, the product accuracy less the product of per-concept accuracies; within 0.05."""
+    concepts = ("shape", "color", "size")
+    parts = {i: _curves(table, f"reader.{i}") for i in ("product", "none", "several", *concepts)}
+    gaps: dict[int, list[float]] = {}
+    for place, (_, product) in parts["product"].items():
+        one = 1 - parts["none"][place][1] - parts["several"][place][1]
+        usable = one > 0.5  # enough images with one object to speak of
+        marginals = np.prod([parts[c][place][1][usable] / one[usable] for c in concepts], axis=0)
+        both = marginals[(marginals > 0.05) & (marginals < 0.95)] if len(marginals) else marginals
+        gap = (product[usable] / one[usable] - marginals)[(marginals > 0.05) & (marginals < 0.95)]
+        if len(both):
+            gaps.setdefault(place[0], []).extend(gap.tolist())
+    if not gaps:
+        raise NotMeasured("no evaluation lies between 0.05 and 0.95")
+    means = [float(np.mean(g)) for g in gaps.values()]
+    interval = bootstrap_interval(means)
+    note = f"over {sum(map(len, gaps.values()))} evaluations between 0.05 and 0.95"
+    return Judgement(
+        float(np.mean(means)), interval, len(means), verdict_within(interval, -0.05, 0.05, len(means)), note
+    )
+
+
+def sampler_agrees(table: pl.DataFrame) -> Judgement:
+    """The default sampler's product accuracy less that of 500-step ancestral sampling; within 0.05."""
+    import polars as pl
+
+    audited = sorted({i for i in table["instrument"].unique() if i.startswith("reader.product@")})
+    if not audited:
+        raise NotMeasured("no evaluation was audited with a slower sampler")
+    join = ("arm", "seed", "images_seen", "node")
+    slow = table.filter(pl.col("instrument") == audited[0]).select(*join, slow="value")
+    fast = table.filter(pl.col("instrument") == "reader.product").select(*join, fast="value")
+    cells = slow.join(fast, on=join).with_columns(gap=pl.col("fast") - pl.col("slow"))
+    means = cells.group_by("arm", "seed").agg(pl.col("gap").mean())["gap"].to_list()
+    same = cells.filter((pl.col("fast") >= 0.8) == (pl.col("slow") >= 0.8)).height
+    interval = bootstrap_interval(means)
+    size = float(np.abs(cells["gap"].to_numpy()).mean())
+    name = audited[0].partition("@")[2]
+    note = f"{name}: {same} of {cells.height} cells on the same side of 0.8; mean size of a difference {size:.3f}"
+    return Judgement(
+        float(np.mean(means)), interval, len(means), verdict_within(interval, -0.05, 0.05, len(means)), note
+    )
+
+
+EMERGENCE = (
+    Claim(
+        "O1",
+        "classes emerge in the order of their distance from training: d0, then d1, then d2 (share of seeds)",
+        "so in the one run shown",
+        order_of_emergence,
+    ),
+    Claim(
+        "O2",
+        "colour is the last concept of 111 to be learned (share of seeds)",
+        "colour after shape and size",
+        color_is_last,
+    ),
+    Claim(
+        "O2b",
+        "colour of 111 takes about eight times as long as its shape and size (ratio)",
+        "40 / 5 epochs = 8 (4 to 12)",
+        color_time,
+    ),
+    Claim(
+        "O3",
+        "blue at distance 2 takes about twice as long as at distance 1 (ratio)",
+        "40 / 20 epochs = 2 (1 to 3)",
+        far_over_near,
+    ),
+    Claim("O4", "product accuracy of 111 rises faster than additive (ratio of rises)", "below 1", sudden(1)),
+    Claim("O4s", "the same on curves smoothed as in the released plots", "below 1", sudden(SMOOTHING)),
+    Claim(
+        "O5",
+        "given one object, product accuracy is the product of the concepts' accuracies (difference)",
+        "0 within sampling error (0.05)",
+        independent,
+    ),
+    Claim(
+        "SAMPLER",
+        "few-step sampling reads the same as 500-step ancestral sampling (difference)",
+        "0 (within 0.05)",
+        sampler_agrees,
+    ),
+)
+
+
+def _curves(table: pl.DataFrame, instrument: str, node: str | None = None) -> dict[tuple[int, str], Curve]:
+    found = curves(table, instrument, ARM, node)
+    if not found:
+        raise NotMeasured(f"{instrument} of arm {ARM} was not measured")
+    return found
+
+
+def _times(table: pl.DataFrame, instrument: str, node: str, threshold: float) -> dict[int, float]:
+    return {seed: _time(curve, threshold) for (seed, _), curve in _curves(table, instrument, node).items()}
+
+
+def _time(curve: Curve, threshold: float = 0.8) -> float:
+    time = emergence_time(*curve, threshold)
+    return math.inf if time is None else time
+
+
+def _mean(group: list[Curve]) -> Curve:
+    values: NDArray[np.float64] = np.mean([value for _, value in group], axis=0)
+    return group[0][0], values
+
+
+def _ratio(above: Mapping[int, float], below: Mapping[int, float], low: float, high: float) -> Judgement:
+    ratios = [above[s] / below[s] for s in above if math.isfinite(above[s]) and math.isfinite(below[s])]
+    if not ratios:
+        raise NotMeasured("in no seed were both reached by the end of training")
+    interval = bootstrap_interval(ratios)
+    missing = len(above) - len(ratios)
+    note = f"{missing} seeds left out: not reached by the end of training" if missing else ""
+    return Judgement(
+        float(np.mean(ratios)), interval, len(ratios), verdict_within(interval, low, high, len(ratios)), note
+    )
+
+
+def _images(time: float) -> str:
+    return "never" if math.isinf(time) else f"{time:,.0f}"

@@ -1,0 +1,355 @@
+"""Figures of the concept-graphs study, as pure functions from a table: Okawa et al. 2023, Figs 5 and 6, and the cube.
+
+Nodes are digits in the order of `concepts` (shape, colour, size inside this house; the paper's figures print shape,
+size, colour). `display` names the order to print; every label shows digits and words in that same order.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import matplotlib
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from recombine.instruments.curves import emergence_time
+from recombine.lab.figures import (
+    INK,
+    SERIES_COLORS,
+    SERIES_DASHES,
+    accuracy_axis,
+    band_caption,
+    count_text,
+    distance_color,
+    draw_mean,
+    empty_panel,
+    end_labels,
+    house_style,
+    images_axis,
+    mean_and_band,
+    put_caption,
+)
+from recombine.lab.table import Curve, curves, distances
+
+Concepts = Mapping[str, tuple[str, ...]]
+
+THRESHOLD = 0.8
+"""Product accuracy at which a class counts as emerged, held for three evaluations or to the end of the curve."""
+
+_AXES = np.array([[1.0, 0.0], [0.0, 1.0], [0.47, 0.36], [2.05, 0.2]])
+"""Where one step in each concept leads on paper: right, up, back, and to the next cube."""
+
+
+def emergence(table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None = None) -> Figure:
+    """Figs 5b, 6b, 6a and the concept graph: which classes emerge, what holds the farthest back, how suddenly."""
+    with house_style():
+        figure = Figure(figsize=(15, 11.5), layout="constrained")
+        top_left, top_right, bottom_left, bottom_right = figure.subplots(2, 2).flat
+        _draw_classes(top_left, table, arm, concepts, display)
+        _draw_concepts(top_right, table, arm, concepts, display)
+        _draw_measures(bottom_left, table, arm, concepts, display)
+        bottom_right.set_title("d   Where and when accuracy arrives")
+        final, times = _final(table, arm), _times(table, arm)
+        if final:
+            _draw_graph(bottom_right, final, distances(table, arm), concepts, display, times)
+            _add_colorbar(figure, bottom_right)
+        else:
+            empty_panel(bottom_right, "not measured: reader.product")
+        seeds = _seeds(table, arm)
+        put_caption(
+            figure,
+            f"Arm: {arm}.",
+            band_caption(seeds),
+            _order_caption(concepts, display),
+            "Disc: mean accuracy in percent at the last evaluation; below it, the median over seeds of the images seen "
+            f"when it first stays at or above {THRESHOLD:g} for three evaluations or to the end.",
+            "Ringed black: trained.",
+        )
+    return figure
+
+
+def cube(
+    table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None = None, moments: int = 6
+) -> Figure:
+    """How accuracy fills the concept graph: the same graph at moments spaced evenly in log images seen."""
+    with house_style():
+        measured = curves(table, "reader.product", arm)
+        chosen = _moments([seen for seen, _ in measured.values()], moments)
+        columns = min(3 if len(concepts) < 4 else 2, len(chosen)) or 1
+        rows = -(-len(chosen) // columns) or 1
+        width = 5.2 if len(concepts) < 4 else 9.0
+        figure = Figure(figsize=(width * columns, 4.6 * rows + 0.6), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False)
+        if not chosen:
+            empty_panel(panels[0, 0], "not measured: reader.product")
+        for axes in panels.flat[len(chosen) :]:
+            axes.set_axis_off()
+        for axes, moment in zip(panels.flat, chosen, strict=False):
+            axes.set_title(f"{count_text(moment)} images")
+            accuracy = _at(measured, moment)
+            _draw_graph(axes, accuracy, distances(table, arm), concepts, display, None, small=True)
+        if chosen:
+            _add_colorbar(figure, panels)
+        put_caption(
+            figure,
+            f"Arm: {arm}. Disc: product accuracy in percent, mean of n = {_seeds(table, arm)} seeds.",
+            "Ringed black: trained.",
+            _order_caption(concepts, display),
+        )
+    return figure
+
+
+def probe_against_reader(
+    table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None = None
+) -> Figure:
+    """The farthest class by the paper's linear probes and by the reader, which can say "no object"."""
+    series = (
+        ("probe.product", "linear probes (as the paper)"),
+        ("reader.product", "reader"),
+        ("reader.none", "share without an object"),
+    )
+    with house_style():
+        figure = Figure(figsize=(10, 6.4), layout="constrained")
+        axes = figure.subplots()
+        axes.set_title(f"Two judges of {_farthest_label(table, arm, concepts, display)}")
+        _draw_series(axes, table, arm, series)
+        put_caption(
+            figure,
+            f"Arm: {arm}.",
+            band_caption(_seeds(table, arm)),
+            _order_caption(concepts, display),
+            "An image without exactly one object is wrong for the reader;",
+            "linear probes must name a class even for a blank canvas.",
+        )
+    return figure
+
+
+def node_label(node: str, concepts: Concepts, display: Sequence[str] | None = None, split: bool = False) -> str:
+    """Digits and words in display order: "011 circle blue small"."""
+    order = _order(concepts, display)
+    words = [names[int(digit)] for digit, names in zip(node, concepts.values(), strict=True)]
+    return "".join(node[i] for i in order) + ("\n" if split else " ") + " ".join(words[i] for i in order)
+
+
+def _draw_classes(axes: Axes, table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None) -> None:
+    axes.set_title("a   Every class, by distance from training")
+    measured = curves(table, "reader.product", arm)
+    if not measured:
+        return empty_panel(axes, "not measured: reader.product")
+    far = distances(table, arm)
+    ends: dict[str, tuple[float, str]] = {}
+    for node in sorted({node for _, node in measured}, key=lambda node: (far.get(node, 0), node)):
+        color = distance_color(far.get(node))
+        over_seeds = [curve for (_, name), curve in measured.items() if name == node]
+        draw_mean(axes, over_seeds, color, width=2.6, opacity=0.10)
+        seen, (mean, _, _) = mean_and_band(over_seeds, "min-max")
+        if len(seen):
+            ends[node_label(node, concepts, display)] = (float(np.nan_to_num(mean[-1])), color)
+    images_axis(axes, *_span(measured))
+    accuracy_axis(axes, "product accuracy", chance=_chance(concepts))
+    end_labels(axes, ends)
+    lines = [
+        Line2D([], [], color=distance_color(d), linewidth=3, label="trained (d0)" if d == 0 else f"distance {d}")
+        for d in sorted(set(far.values()))
+    ]
+    axes.legend(handles=lines, loc="upper left")
+    return None
+
+
+def _draw_concepts(
+    axes: Axes, table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None
+) -> None:
+    axes.set_title(f"b   Concepts of {_farthest_label(table, arm, concepts, display)}")
+    _draw_series(axes, table, arm, [(f"reader.{name}", name) for name in concepts], chance=0.5)
+
+
+def _draw_measures(
+    axes: Axes, table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None
+) -> None:
+    axes.set_title(f"c   Two measures of {_farthest_label(table, arm, concepts, display)}")
+    series = (
+        ("reader.additive", "additive: mean over concepts"),
+        ("reader.product", "product: all concepts right"),
+    )
+    _draw_series(axes, table, arm, series)
+
+
+def _draw_series(
+    axes: Axes, table: pl.DataFrame, arm: str, series: Sequence[tuple[str, str]], chance: float | None = None
+) -> None:
+    """The farthest class as several instruments see it."""
+    missing, spans = [], {}
+    for position, (instrument, label) in enumerate(series):
+        over_seeds = _farthest_curves(table, arm, instrument)
+        if not over_seeds:
+            missing.append(instrument)
+            continue
+        spans.update({(seed, instrument): curve for seed, curve in enumerate(over_seeds)})
+        draw_mean(axes, over_seeds, SERIES_COLORS[position], label, dashes=SERIES_DASHES[position])
+    if len(missing) == len(series):
+        return empty_panel(axes, f"not measured: {', '.join(missing)}")
+    if missing:
+        axes.plot([], [], alpha=0, label=f"(not measured: {', '.join(missing)})")
+    images_axis(axes, *_span(spans))
+    accuracy_axis(axes, chance=chance)
+    axes.legend(loc="best", handlelength=3.2)
+    return None
+
+
+def _draw_graph(
+    axes: Axes,
+    accuracy: Mapping[str, float],
+    far: Mapping[str, int],
+    concepts: Concepts,
+    display: Sequence[str] | None,
+    times: Mapping[str, list[float]] | None,
+    small: bool = False,
+) -> None:
+    """The concept graph: a disc for each node, filled by accuracy, an edge where one concept changes."""
+    place = {node: np.array([int(digit) for digit in node]) @ _AXES[: len(node)] for node in accuracy}
+    for one, other in combinations(place, 2):
+        if sum(abs(int(a) - int(b)) for a, b in zip(one, other, strict=True)) == 1:
+            between_cubes = one[:3] == other[:3]
+            color, width = ("#E2E2E2", 1.1) if between_cubes else ("#C4C4C4", 1.7)
+            axes.plot(*zip(place[one], place[other], strict=True), color=color, linewidth=width, zorder=1)
+    shade = matplotlib.colormaps["viridis"]
+    for node, (x, y) in place.items():
+        value, trained = accuracy[node], far.get(node) == 0
+        axes.scatter(
+            x,
+            y,
+            s=620 if small else 1250,
+            color="#EEEEEE" if np.isnan(value) else shade(value),
+            edgecolors="black" if trained else "white",
+            linewidths=3 if trained else 1.5,
+            zorder=3,
+        )
+        text, color = ("–", INK) if np.isnan(value) else (f"{100 * value:.0f}", "black" if value > 0.55 else "white")
+        size = 11 if small else 13
+        axes.text(x, y, text, ha="center", va="center", fontsize=size, weight="bold", color=color, zorder=4)
+        note = node_label(node, concepts, display, split=True)
+        if times is not None:
+            note += "\n" + _time_text(times.get(node, []))
+        axes.annotate(
+            note,
+            (x, y),
+            xytext=(0, -16 if small else -23),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=9 if small else 10,
+            color=distance_color(far.get(node)),
+            linespacing=1.15,
+            bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6},
+            zorder=5,
+        )
+    axes.margins(0.17, 0.12)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low - 0.22, high)
+    axes.set_axis_off()
+
+
+def _add_colorbar(figure: Figure, axes: Axes | NDArray[np.object_]) -> None:
+    mappable = matplotlib.cm.ScalarMappable(Normalize(0, 1), "viridis")
+    bar = figure.colorbar(mappable, ax=axes, shrink=0.6, aspect=28, pad=0.01, ticks=[0, 0.5, 1])
+    bar.set_label("product accuracy")
+    bar.outline.set_visible(False)
+
+
+def _time_text(times: Sequence[float]) -> str:
+    """The median emergence time; how many seeds, unless all of them."""
+    reached = sum(np.isfinite(times))
+    middle = float(np.median(times)) if times else np.inf
+    share = "" if reached == len(times) else f" ({reached}/{len(times)} seeds)"
+    return (f"at {count_text(middle)}" if np.isfinite(middle) else "not reached") + share
+
+
+def _final(table: pl.DataFrame, arm: str) -> dict[str, float]:
+    """Mean over seeds of each node's last product accuracy."""
+    last: dict[str, list[float]] = {}
+    for (_, node), (_, value) in curves(table, "reader.product", arm).items():
+        last.setdefault(node, []).append(float(value[-1]))
+    return {node: float(np.mean(values)) for node, values in last.items()}
+
+
+def _times(table: pl.DataFrame, arm: str) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {}
+    for (_, node), curve in curves(table, "reader.product", arm).items():
+        time = emergence_time(*curve, THRESHOLD)
+        times.setdefault(node, []).append(np.inf if time is None else time)
+    return times
+
+
+def _at(measured: Mapping[tuple[int, str], Curve], moment: int) -> dict[str, float]:
+    """Mean over seeds at one moment that every curve has."""
+    values: dict[str, list[float]] = {}
+    for (_, node), (seen, value) in measured.items():
+        values.setdefault(node, []).append(float(value[np.searchsorted(seen, moment)]))
+    return {node: float(np.mean(each)) for node, each in values.items()}
+
+
+def _moments(grids: Sequence[NDArray[np.int64]], count: int) -> list[int]:
+    """Up to `count` moments that all grids share, spread evenly in log images seen, the last one among them."""
+    if not grids:
+        return []
+    shared = grids[0]
+    for grid in grids[1:]:
+        shared = np.intersect1d(shared, grid)
+    shared = shared[shared > 0]
+    if len(shared) <= count:
+        return [int(seen) for seen in shared]
+    wanted = np.geomspace(shared[0], shared[-1], count)
+    return sorted({int(shared[np.abs(np.log(shared / at)).argmin()]) for at in wanted})
+
+
+def _farthest(table: pl.DataFrame, arm: str) -> list[str]:
+    far = distances(table, arm)
+    return [node for node, distance in far.items() if distance == max(far.values())]
+
+
+def _farthest_label(table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None) -> str:
+    nodes = _farthest(table, arm)
+    if not nodes:
+        return "the farthest class"
+    return node_label(nodes[0], concepts, display) if len(nodes) == 1 else f"the {len(nodes)} farthest classes"
+
+
+def _farthest_curves(table: pl.DataFrame, arm: str, instrument: str) -> list[Curve]:
+    """One curve for each seed: the farthest class, or the mean of several that are equally far."""
+    nodes = set(_farthest(table, arm))
+    by_seed: dict[int, list[Curve]] = {}
+    for (seed, node), curve in curves(table, instrument, arm).items():
+        if node in nodes:
+            by_seed.setdefault(seed, []).append(curve)
+    averaged = (mean_and_band(each, "min-max") for each in by_seed.values())
+    return [(seen, values[0]) for seen, values in averaged]
+
+
+def _span(measured: Mapping[tuple[int, str], Curve]) -> tuple[float, float]:
+    positive = np.array([at for seen, _ in measured.values() for at in seen if at > 0])
+    return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 10.0)
+
+
+def _chance(concepts: Concepts) -> float:
+    return float(np.prod([1 / len(names) for names in concepts.values()]))
+
+
+def _seeds(table: pl.DataFrame, arm: str) -> int:
+    return table.filter(pl.col("arm") == arm)["seed"].n_unique()
+
+
+def _order(concepts: Concepts, display: Sequence[str] | None) -> list[int]:
+    names = list(concepts)
+    order = list(display) if display is not None else names
+    if sorted(order) != sorted(names):
+        raise ValueError(f"display {order} is not an order of the concepts {names}")
+    return [names.index(name) for name in order]
+
+
+def _order_caption(concepts: Concepts, display: Sequence[str] | None) -> str:
+    names = list(concepts)
+    return f"Digits: {', '.join(names[i] for i in _order(concepts, display))}."

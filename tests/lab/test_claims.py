@@ -1,0 +1,155 @@
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from recombine.lab.claims import (
+    MIN_SEEDS,
+    Claim,
+    Judgement,
+    NotMeasured,
+    bootstrap_interval,
+    judge_all,
+    judge_every,
+    paired,
+    proportion_interval,
+    verdict_above,
+    verdict_below,
+    verdict_every,
+    verdict_within,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(1, 200), data=st.data(), level=st.sampled_from([0.9, 0.95, 0.99]))
+def test_the_exact_interval_equals_scipys(n: int, data: st.DataObject, level: float) -> None:
+    k = data.draw(st.integers(0, n))
+    ours = proportion_interval(k, n, level)
+    theirs = binomtest(k, n).proportion_ci(confidence_level=level, method="exact")
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    mirrored = proportion_interval(n - k, n, level)
+    assert (1 - mirrored[1], 1 - mirrored[0]) == pytest.approx(ours, abs=1e-9)
+
+
+def test_proportion_edges() -> None:
+    assert proportion_interval(0, 0) == (0.0, 1.0)
+    assert proportion_interval(5, 5) == pytest.approx((0.025 ** (1 / 5), 1.0))
+    for k, n in ((-1, 5), (6, 5)):
+        with pytest.raises(ValueError):
+            proportion_interval(k, n)
+
+
+def test_bootstrap_on_degenerate_data() -> None:
+    assert bootstrap_interval([]) is None
+    assert bootstrap_interval([1.0]) is None
+    assert bootstrap_interval([0.3, 0.3, 0.3]) == (0.3, 0.3)
+    for broken in ([1.0, math.nan], [1.0, math.inf]):
+        with pytest.raises(ValueError, match="finite"):
+            bootstrap_interval(broken)
+
+
+def test_bootstrap_falls_back_where_bca_is_undefined() -> None:
+    low, high = bootstrap_interval([0.0, 1.0, 1.0, 1.0, 1.0, 1.0], statistic=np.max, draws=2000) or (9, 9)
+    assert 0 <= low <= high == 1.0
+    constant = bootstrap_interval([1.0, 2.0, 3.0], statistic=lambda values, axis=-1: np.zeros(values.shape[:-1]))
+    assert constant == (0.0, 0.0)
+
+
+def test_bootstrap_is_reproducible_contains_the_mean_and_narrows() -> None:
+    values = np.random.default_rng(1).normal(3.0, 1.0, 80)
+    wide, narrow = bootstrap_interval(values[:10]), bootstrap_interval(values)
+    assert wide is not None
+    assert narrow is not None
+    assert bootstrap_interval(values) == narrow
+    assert narrow[0] < values.mean() < narrow[1]
+    assert narrow[1] - narrow[0] < wide[1] - wide[0]
+    # For a normal sample the bootstrap must come near the interval of the normal theory.
+    half = 1.96 * values.std(ddof=1) / math.sqrt(80)
+    assert narrow == pytest.approx((values.mean() - half, values.mean() + half), abs=0.05)
+
+
+def test_bootstrap_covers_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(100):
+        low, high = bootstrap_interval(rng.normal(0, 1, 30), draws=400) or (9, 9)
+        hits += low <= 0 <= high
+    assert 86 <= hits <= 100
+
+
+@pytest.mark.parametrize(
+    ("interval", "above", "below", "within"),
+    [
+        ((0.6, 0.7), "holds", "fails", "holds"),
+        ((0.4, 0.6), "undecided", "undecided", "undecided"),
+        ((0.1, 0.4), "fails", "holds", "fails"),
+        ((0.5, 0.5), "fails", "fails", "holds"),  # exactly the bound is neither above nor below
+        ((0.5, 0.9), "undecided", "fails", "undecided"),
+        ((0.9, math.inf), "holds", "fails", "fails"),
+        ((math.nan, 0.9), "undecided", "undecided", "undecided"),
+        (None, "undecided", "undecided", "undecided"),
+    ],
+)
+def test_verdicts_look_at_the_whole_interval(interval, above: str, below: str, within: str) -> None:  # type: ignore[no-untyped-def]
+    n = MIN_SEEDS
+    assert verdict_above(interval, 0.5, n) == above
+    assert verdict_below(interval, 0.5, n) == below
+    assert verdict_within(interval, 0.5, 0.8, n) == within
+    for few in range(MIN_SEEDS):
+        assert verdict_above(interval, 0.5, few) == "undecided"
+        assert verdict_below(interval, 0.5, few) == "undecided"
+        assert verdict_within(interval, 0.5, 0.8, few) == "undecided"
+
+
+def test_every_seed() -> None:
+    assert [verdict_every(k, 5) for k in (5, 4, 0)] == ["holds", "fails", "fails"]
+    assert [verdict_every(k, 4) for k in (4, 3)] == ["undecided", "undecided"]
+    assert judge_every(4, 5) == Judgement(0.8, proportion_interval(4, 5), 5, "fails")
+    assert judge_every(0, 0) == Judgement(None, (0.0, 1.0), 0, "undecided")
+    with pytest.raises(ValueError):
+        verdict_every(6, 5)
+
+
+def test_pairs_are_matched_by_seed() -> None:
+    assert paired({2: 5.0, 0: 3.0, 7: 1.0}, {0: 1.0, 2: 1.0, 9: 0.0}).tolist() == [2.0, 4.0]
+    with pytest.raises(NotMeasured):
+        paired({0: 1.0}, {1: 1.0})
+
+
+def table_of(values: list[float]) -> pl.DataFrame:
+    return pl.DataFrame({"value": values})
+
+
+def test_judge_all_is_ready_for_json_and_stable() -> None:
+    def missing(table: pl.DataFrame) -> Judgement:
+        raise NotMeasured("reader.color was not read")
+
+    claims = [
+        Claim(
+            "A", "more than half", ".7", lambda t: Judgement(np.float64(t["value"].mean()), (0.6, math.inf), 5, "holds")
+        ),
+        Claim("B", "colour last", "yes", missing),
+        Claim("C", "never", "–", lambda t: Judgement(math.inf, None, np.int64(5), "undecided", "no seed emerged")),
+    ]
+    judged = judge_all(claims, table_of([0.5, 1.0]), "concept-graphs", "emergence", "laptop")
+    assert json.loads(json.dumps(judged, allow_nan=False)) == judged
+    fields = ["claim", "study", "experiment", "budget", "says", "paper", "estimate", "interval", "n", "verdict", "note"]
+    assert [list(claim) for claim in judged] == [fields] * 3
+    assert judged[0]["estimate"] == 0.75
+    assert judged[0]["interval"] == [0.6, None]
+    assert (judged[1]["verdict"], judged[1]["note"], judged[1]["n"]) == ("undecided", "reader.color was not read", 0)
+    assert judged[2]["estimate"] is None
+
+
+def test_judge_all_hides_no_programming_error() -> None:
+    broken = Claim("A", "", "", lambda table: table["no such column"])
+    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+        judge_all([broken], table_of([1.0]), "s", "e", "smoke")
+    same = Claim("A", "", "", lambda table: judge_every(5, 5))
+    with pytest.raises(ValueError, match="'A'"):
+        judge_all([same, same], table_of([1.0]), "s", "e", "smoke")
