@@ -63,3 +63,35 @@ def test_capture_leaves_no_trace() -> None:
     replica.prepare()
     for name, tensor in replica.tensors().items():
         assert torch.equal(tensor, before[name]), name
+
+
+def test_side_by_side_equals_alone() -> None:
+    network = UNetConfig(channels=64, attention=(1, 2), norm="batch", activation="gelu")
+    config = TrainingConfig(batch=128, rate=1e-3)
+    pool = make_pool(WORLD, design("H32-train1").replace(count=500), 0, "cuda")
+
+    def fleet() -> list[Replica]:
+        made = []
+        for seed in range(4):
+            with torch_seeded(seed):
+                model = NetworkDenoiser(UNet(network, WORLD.image_shape, WORLD.condition_widths), "noise")
+            made.append(Replica(model, pool, LinearSchedule(), config, seed, Execution.fastest("cuda")))
+            made[-1].prepare()
+        return made
+
+    together, alone = fleet(), fleet()
+    for _ in range(100):
+        for replica in together:
+            replica.step()
+    torch.cuda.synchronize()
+    for replica in alone:
+        for _ in range(100):
+            replica.step()
+        torch.cuda.synchronize()
+    for one, other in zip(together, alone, strict=True):
+        assert one.take_loss() == pytest.approx(other.take_loss(), rel=1e-3)
+        for name, tensor in one.tensors().items():
+            reference = other.tensors()[name].double()
+            assert (tensor.double() - reference).norm() <= 0.02 * reference.norm() + 1e-4, name
+    same = all(torch.equal(t, alone[0].tensors()[n]) for n, t in together[0].tensors().items())
+    print("bit-identical" if same else "equal within tolerance, not bit-identical")

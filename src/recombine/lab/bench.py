@@ -34,11 +34,12 @@ def run_bench(device: str = "auto", seconds: float = 5.0) -> dict[str, Any]:
     torch.set_num_threads(fast.threads)
     if on_gpu:
         world = ShapesWorld(pixels=28)
-        network, small = UNetConfig(channels=64, attention=(1, 2)), UNetConfig(channels=16, attention=(1, 2))
+        network = UNetConfig(channels=64, attention=(1, 2), norm="batch", activation="gelu")
+        small = network.replace(channels=16)
         training = TrainingConfig(batch=128)
     else:
         world = ShapesWorld(pixels=16, position_jitter=0.05)
-        network, small = UNetConfig(channels=24), None
+        network, small = UNetConfig(channels=24, norm="batch", activation="gelu"), None
         training = TrainingConfig(batch=64)
     pool = make_pool(world, design("H32-train1"), 0, fast.device)
     plain = plain_rate(world, network, training, pool, fast.device, seconds)
@@ -93,30 +94,30 @@ def plain_rate(
         loss.item()
 
     batches = (batch for _ in iter(int, 1) for batch in loader)
-    return _rate(lambda: step(next(batches)), training.batch, seconds, on_gpu)
+    return sustained_rate(lambda: step(next(batches)), training.batch, seconds, on_gpu)
 
 
 def replica_rates(fleet: list[Replica], seconds: float) -> list[float]:
-    """Images a second of these replicas together: one after another, then (on a GPU) side by side on streams."""
-    batch, on_gpu = sum(r.config.batch for r in fleet), fleet[0].seen.is_cuda
+    """Images a second of these replicas together: one after another, then (on a GPU) side by side."""
+    on_gpu, stretch = fleet[0].seen.is_cuda, 20 if len(fleet) > 1 else 1  # steps of a replica before its turn ends
+    images = stretch * sum(replica.config.batch for replica in fleet)
     for replica in fleet:
         replica.prepare()
 
-    def one_by_one() -> None:
+    def one_after_another() -> None:
         for replica in fleet:
-            replica.step()
+            for _ in range(stretch):
+                replica.step()
+            if on_gpu and len(fleet) > 1:
+                torch.cuda.synchronize()
 
-    rates = [_rate(one_by_one, batch, seconds, on_gpu)]
-    if on_gpu and len(fleet) > 1:
-        streams = [torch.cuda.Stream() for _ in fleet]  # type: ignore[no-untyped-call]
+    def side_by_side() -> None:
+        for _ in range(stretch):
+            for replica in fleet:
+                replica.step()
 
-        def side_by_side() -> None:
-            for replica, stream in zip(fleet, streams, strict=True):
-                with torch.cuda.stream(stream):
-                    replica.step()
-
-        rates.append(_rate(side_by_side, batch, seconds, on_gpu))
-    return rates
+    ways = (one_after_another, side_by_side) if on_gpu and len(fleet) > 1 else (one_after_another,)
+    return [sustained_rate(way, images, seconds, on_gpu) for way in ways]
 
 
 def render_rate(seconds: float) -> float:
@@ -126,7 +127,7 @@ def render_rate(seconds: float) -> float:
     world, count = ShapesWorld(pixels=28), 4096
     digits = world.digits(world.nodes).repeat(count // len(world.nodes), 1)
     factors = world.vary(digits, seeds.keys(0, "bench", torch.arange(len(digits))))
-    return _rate(lambda: world.render(factors), len(digits), min(seconds, 3.0), on_gpu=False)
+    return sustained_rate(lambda: world.render(factors), len(digits), min(seconds, 3.0), on_gpu=False)
 
 
 def matmul_rate(execution: Execution, seconds: float) -> float:
@@ -135,7 +136,7 @@ def matmul_rate(execution: Execution, seconds: float) -> float:
     size = 8192 if on_gpu else 2048
     kind = torch.bfloat16 if execution.precision == "bfloat16" else torch.float32
     a, b = (torch.randn(size, size, device=execution.device).to(kind) for _ in range(2))
-    return _rate(lambda: torch.mm(a, b), 2 * size**3, min(seconds, 3.0), on_gpu)
+    return sustained_rate(lambda: torch.mm(a, b), 2 * size**3, min(seconds, 3.0), on_gpu)
 
 
 def training_flop(world: ShapesWorld, network: UNetConfig) -> float:
@@ -160,7 +161,7 @@ def _replica(
     return Replica(_model(world, network, seed), pool, LinearSchedule(), training, seed, execution)
 
 
-def _rate(work: Callable[[], object], amount: float, seconds: float, on_gpu: bool) -> float:
+def sustained_rate(work: Callable[[], object], amount: float, seconds: float, on_gpu: bool) -> float:
     """Amount a second, the median of five timings that fill `seconds` after a warm-up."""
 
     def timed(repeats: int) -> float:

@@ -117,6 +117,7 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
         "device_seconds": round(sum(o["seconds"] / o["fleet"] for o in outcomes), 1),
         "sampling_seconds": round(sum(o["sampling_seconds"] for o in outcomes), 1),
         "members": [vars(m) for m in members],
+        "configs": {run.arm: run.config.model_dump(mode="json", exclude={"seeds"}) for run in plan.runs},
     }
 
 

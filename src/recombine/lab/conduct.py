@@ -45,7 +45,7 @@ Report = Callable[[Progress], None]
 
 
 def conduct(
-    configs: Sequence[RunConfig], store: Store, execution: Execution, report: Report, save_seconds: float = 30
+    configs: Sequence[RunConfig], store: Store, execution: Execution, report: Report, save_seconds: float = 60
 ) -> None:
     """Bring every run to its end. Locks are taken in order of address: two processes cannot block each other."""
     if not execution.device.startswith("cuda"):

@@ -64,7 +64,7 @@ STYLE: dict[str, Any] = {
     "legend.fontsize": 12,
     "svg.fonttype": "path",
     "svg.hashsalt": "recombine",
-    "savefig.dpi": 200,
+    "savefig.dpi": 130,
 }
 
 # A reader's own matplotlibrc must not change a figure; the backend is left alone, figures bring their own canvas.
@@ -82,7 +82,7 @@ def house_style() -> Iterator[None]:
 
 
 def save_figure(figure: Figure, path_without_suffix: Path) -> list[Path]:
-    """Write PNG (200 dpi) and SVG, each whole or not at all, with no date inside: same figure, same bytes."""
+    """Write PNG (130 dpi) and SVG, each whole or not at all, with no date inside: same figure, same bytes."""
     written = []
     for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
         buffer = io.BytesIO()

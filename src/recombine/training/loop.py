@@ -33,23 +33,21 @@ class Trainee:
         return -(-(next(ahead, self.replica.images_seen) - self.replica.images_seen) // self.replica.config.batch)
 
 
-def train(trainees: Sequence[Trainee], save_seconds: float = 30.0) -> None:
+def train(trainees: Sequence[Trainee], save_seconds: float = 60.0) -> None:
     """Train all to their last milestones; on a GPU they run side by side, each replica on a stream of its own."""
     for trainee in trainees:
         trainee.replica.prepare()
     on_gpu = any(t.replica.seen.is_cuda for t in trainees)
-    streams = {id(t): _stream() if on_gpu else None for t in trainees}
     lost: list[RunFailed] = []
     active, steps, saved = list(trainees), 1, time.monotonic()
     try:
         while active := [t for t in active if t.steps_left]:
-            _wait(on_gpu)  # what was observed or restored on the default stream must be there for the others
+            _wait(on_gpu)  # what was observed or restored on the default stream must be there for the replicas
             began = time.monotonic()
             stride = min(steps, *(t.steps_left for t in active))
             for _ in range(stride):
                 for trainee in active:
-                    with torch.cuda.stream(streams[id(trainee)]):
-                        trainee.replica.step()
+                    trainee.replica.step()
             _wait(on_gpu)
             seconds = max(time.monotonic() - began, 1e-6)
             steps = max(1, min(2 * stride, round(stride * LOOK_SECONDS / seconds)))
@@ -84,7 +82,3 @@ def _save(trainees: Sequence[Trainee]) -> None:
 def _wait(on_gpu: bool) -> None:
     if on_gpu:
         torch.cuda.synchronize()
-
-
-def _stream() -> torch.cuda.Stream:
-    return torch.cuda.Stream()  # type: ignore[no-untyped-call]

@@ -39,7 +39,7 @@ class TrainingConfig(Settings):
 
     @property
     def total(self) -> int:
-        """Images rounded up to whole batches."""
+        """Images, as a whole number of batches."""
         return self.whole(self.images)
 
     def whole(self, images: float) -> int:
@@ -60,7 +60,9 @@ class Replica:
         if execution.channels_last:
             self.model = self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.parameters: list[Tensor] = [p for p in self.model.parameters() if p.requires_grad]
-        self.average = [p.detach().clone() for p in self.parameters] if config.ema_images else self.parameters
+        # What is averaged: parameters, and the running statistics that belong to them.
+        self.tracked = {name: t.detach() for name, t in self.model.state_dict().items() if t.is_floating_point()}
+        self.average = {name: t.clone() for name, t in self.tracked.items()} if config.ema_images else self.tracked
         self.images_seen = 0  # on the host; the tensor below is its copy on the device
         self.seen = torch.zeros((), dtype=torch.int64, device=device)
         self.loss_sum = torch.zeros((), dtype=torch.float32, device=device)
@@ -74,6 +76,8 @@ class Replica:
         self._stream = seeds.fold(order_seed, "order") << 32
         self._offsets = torch.arange(config.batch, device=device)
         self._loss = compiled_loss if execution.compile else batch_loss
+        # A stream of its own: graphs captured on one stream share matrix-product workspaces and must not overlap.
+        self._side = _new_stream() if device.type == "cuda" else None
         self._replay: Callable[[], None] | None = None
         self._loss_since = 0
 
@@ -84,10 +88,11 @@ class Replica:
 
     def step(self) -> None:
         """One batch: draw, loss, gradient, update, average."""
-        if self._replay is not None:
-            self._replay()
-        else:
-            self._step()
+        with torch.cuda.stream(self._side):
+            if self._replay is not None:
+                self._replay()
+            else:
+                self._step()
         self.images_seen += self.config.batch
         self._loss_since += 1
 
@@ -112,8 +117,9 @@ class Replica:
         """Exponential average with a half-life of ema_images that grows with training (Karras et al. 2022)."""
         half_life = (EMA_RAMP * self.seen).clamp(min=1.0, max=self.config.ema_images)
         keep = 0.5 ** (self.config.batch / half_life)
-        torch._foreach_mul_(self.average, keep)
-        torch._foreach_add_(self.average, list(torch._foreach_mul(self.parameters, 1.0 - keep)))
+        average, tracked = list(self.average.values()), list(self.tracked.values())
+        torch._foreach_mul_(average, keep)
+        torch._foreach_add_(average, list(torch._foreach_mul(tracked, 1.0 - keep)))
 
     def take_loss(self) -> float:
         """Mean loss since the last call; a loss that is not finite stops the run with the last checkpoint intact."""
@@ -131,11 +137,11 @@ class Replica:
         """Everything that a later step depends on, by name: the checkpoint."""
         state: dict[str, Tensor] = {f"model.{k}": v for k, v in self.model.state_dict().items()}
         names = [name for name, p in self.model.named_parameters() if p.requires_grad]
-        for name, parameter, average in zip(names, self.parameters, self.average, strict=True):
+        for name, parameter in zip(names, self.parameters, strict=True):
             adam = self.optimizer.state[parameter]
             state |= {f"adam.{part}.{name}": adam[part] for part in ("step", "exp_avg", "exp_avg_sq")}
-            if self.config.ema_images:
-                state[f"average.{name}"] = average
+        if self.config.ema_images:
+            state |= {f"average.{name}": tensor for name, tensor in self.average.items()}
         return state | {"seen": self.seen}
 
     def restore(self, saved: dict[str, Tensor]) -> None:
@@ -146,8 +152,7 @@ class Replica:
 
     def weights(self) -> dict[str, Tensor]:
         """The state of the model that is evaluated: the running average where there is one."""
-        names = [name for name, p in self.model.named_parameters() if p.requires_grad]
-        return dict(self.model.state_dict()) | dict(zip(names, (a.detach() for a in self.average), strict=True))
+        return dict(self.model.state_dict()) | self.average
 
     def _prime_optimizer(self) -> None:
         """Let Adam make its state now, all zero, so that checkpoints and graphs find it before the first step."""
@@ -164,14 +169,13 @@ class Replica:
         """The whole step as one CUDA graph; what warming up changed is put back."""
         before = {name: tensor.clone() for name, tensor in self.tensors().items()}
         loss_before = self.loss_sum.clone()
-        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
+        torch.cuda.synchronize()
+        with torch.cuda.stream(self._side):
             for _ in range(3):
                 self._step()
-        torch.cuda.current_stream().wait_stream(side)
+        torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, stream=self._side):
             self._step()
         for name, tensor in self.tensors().items():
             tensor.copy_(before[name])
@@ -204,3 +208,7 @@ def _rate_factor(config: TrainingConfig, seen: Tensor) -> Tensor:
             return warm * (1.0 - progress)
         case "cosine":
             return warm * 0.5 * (1.0 + torch.cos(torch.pi * progress))
+
+
+def _new_stream() -> torch.cuda.Stream:
+    return torch.cuda.Stream()  # type: ignore[no-untyped-call]

@@ -1,0 +1,97 @@
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recombine.errors import UserError
+from recombine.lab.config import RunConfig, parse_override
+from recombine.seeds import Seeds
+from recombine.settings import build, override
+from recombine.studies.concept_graphs.emergence import SMOKE
+
+
+def test_the_address_survives_json_and_names_every_field() -> None:
+    again = build(RunConfig, json.loads(json.dumps(SMOKE.model_dump(mode="json"))))
+    assert again == SMOKE
+    assert again.address == SMOKE.address
+    changes: dict[str, Any] = {
+        "world.position_jitter": 0.01, "split.count": 63, "network.channels": 16, "prediction": "x0",
+        "schedule.steps": 400, "training.rate": 2e-3, "evaluation.points": 5, "seeds.sampling": 1,
+    }  # fmt: skip
+    addresses = {override(SMOKE, {key: value}).address for key, value in changes.items()} | {SMOKE.address}
+    assert len(addresses) == len(changes) + 1
+    assert all(len(address) == 12 for address in addresses)
+
+
+def test_the_model_follows_from_its_seed_and_leaves_the_global_generator_alone() -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    one, same = SMOKE.model().state_dict(), SMOKE.model().state_dict()
+    assert torch.equal(torch.rand(3), expected)
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    reseeded = SMOKE.replace(seeds=Seeds(init=1).model_dump()).model().state_dict()
+    assert any(not torch.equal(one[name], reseeded[name]) for name in one)
+    other_stream = SMOKE.replace(seeds=Seeds(data=1, order=1, sampling=1).model_dump()).model().state_dict()
+    assert all(torch.equal(one[name], other_stream[name]) for name in one)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"split.train": []}, "trains on nothing"),
+        ({"split.train": ["000", "222"]}, "no node '222'"),
+        ({"split.train": ["000", "000"]}, "twice"),
+        ({"split.test": ["000"]}, "trained and tested"),
+        ({"split.count": 0}, "no images"),
+        ({"network.multipliers": [1, 2, 4, 8, 16]}, "halved"),
+        ({"evaluation.sampler.steps": 5000, "evaluation.sampler.spacing": "steps"}, "500"),
+        ({"evaluation.audit.sampler.steps": 5000}, "500"),
+        ({"training.betas": [2, 3]}, "betas"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anything_is_written(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(UserError, match=says) as refusal:
+        override(SMOKE, changes).check()
+    assert "\n" not in str(refusal.value)
+    assert refusal.value.exit_status == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("training.batch=64", "training.batch", 64),
+        ("evaluation.audit=null", "evaluation.audit", None),
+        ("evaluation.audit=", "evaluation.audit", None),
+        ('split.train=["000", "111"]', "split.train", ["000", "111"]),
+        ("a=b=c", "a", "b=c"),
+        (" a =1", "a", 1),
+    ],
+)
+def test_overrides_are_dotted_keys_and_yaml(text: str, key: str, value: Any) -> None:
+    assert parse_override(text) == (key, value)
+
+
+@pytest.mark.parametrize("text", ["training.batch", "", "=5", "a=[1", "a={b: ]", "a=@x"])
+def test_an_override_that_cannot_be_read_is_quoted(text: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        parse_override(text)
+    assert f"--set {text}" in str(refusal.value)
+
+
+@settings(max_examples=30, deadline=None)
+@given(value=st.floats(1e-6, 1e3) | st.integers(1, 10**6))
+def test_a_number_in_any_notation_reaches_the_config(value: float) -> None:
+    """YAML reads 1e-05 as text; the config must not."""
+    key, parsed = parse_override(f"training.rate={value!r}")
+    assert override(SMOKE, {key: parsed}).training.rate == value
+
+
+@pytest.mark.parametrize("change", [lambda c: setattr(c, "prediction", "x0"), lambda c: setattr(c.training, "rate", 1)])
+def test_a_config_is_frozen(change: Callable[[RunConfig], None]) -> None:
+    with pytest.raises(Exception, match="frozen"):
+        change(SMOKE)
