@@ -264,7 +264,7 @@ def test_seeds_in_processes_are_the_seeds_one_by_one_and_a_failing_one_stops_nob
     broken.write_config(planned[1].config)
     broken.checkpoint_path.write_bytes(b"broken")
     answer = call(*SMOKE, *SETS, "--seeds", 3, "--workers", 2, "--store", store.root)
-    assert_refused(answer, 1, "damaged checkpoint")
+    assert_refused(answer, 1, "is damaged")
     for alone in (tiny_run, finish(planned[2].config, tmp_path / "alone")):
         together = store.run(alone.address)
         assert together.done
@@ -304,7 +304,7 @@ def test_claims_of_the_store(call: Call, smoke_store: Path, tmp_path: Path) -> N
     assert {c["verdict"] for c in claims} == {"undecided"}  # one seed decides nothing
     for study, count in (("concept-graphs", len(claims)), (NAME, len(claims)), ("bumps", 0)):
         assert len(json.loads(call("claims", study, "--json", "--store", smoke_store).out)) == count
-    assert "SAMPLER" in call("claims", "--store", smoke_store).out
+    assert "S1" in call("claims", "--store", smoke_store).out
     assert "no claims judged yet" in call("claims", "--store", tmp_path / "none").out
     assert not (tmp_path / "none").exists()
 

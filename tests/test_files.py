@@ -173,9 +173,6 @@ def test_a_torn_last_line_is_left_out(tmp_path, cut):
     assert read_rows(path) == expected
 
 
-@pytest.mark.xfail(
-    strict=True, reason="append_rows writes on at the end of a torn line: that row and all later are lost"
-)
 def test_rows_after_a_torn_line_are_not_lost(tmp_path):
     path = tmp_path / "rows.jsonl"
     append_rows(path, [{"a": 1}])

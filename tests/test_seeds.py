@@ -29,8 +29,10 @@ def murmur(h):
 
 def words(key, count, lane):
     low, high = key & MASK, key >> 32
-    base = murmur(low ^ murmur(high ^ murmur(lane * 0x632BE5AB & MASK)))
-    return [murmur(murmur((base + murmur(i)) & MASK) ^ murmur(base ^ 0x5BD1E995)) for i in range(count)]
+    lanes = lane * 0x632BE5AB & MASK
+    base = murmur(low ^ murmur(high ^ murmur(lanes)))
+    twin = murmur(high ^ murmur(low ^ murmur(lanes ^ 0x5BD1E995)))
+    return [murmur(murmur((base + murmur(i)) & MASK) ^ twin) for i in range(count)]
 
 
 def correlation(a, b):

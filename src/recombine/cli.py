@@ -6,7 +6,10 @@ Exit status 0 done, 1 a run failed, 2 wrong use. `--json` wherever a program mig
 import argparse
 import json
 import os
+import shlex
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,10 +23,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _interrupt)  # what schedulers send: save and stop, as on Ctrl-C
     try:
         options = _parser().parse_args([word for word in words if word != "--debug"])
         status: int = options.command(options) or 0
+        sys.stdout.flush()  # here, so that a reader who left is noticed below
         return status
+    except ModuleNotFoundError as error:
+        if debug or (error.name or "").startswith("recombine"):
+            raise
+        print(f"recombine: this needs the package '{error.name}', which is not installed here", file=sys.stderr)
+        return UserError.exit_status
     except UserError as error:
         if debug:
             traceback.print_exc()
@@ -83,11 +94,11 @@ def run(options: argparse.Namespace) -> int:
 def show_plan(options: argparse.Namespace) -> None:
     """One command a run, for Slurm arrays and the like."""
     plan = _plan(options)
-    sets = "".join(f" --set {text}" for text in options.set)
+    sets = [word for text in options.set for word in ("--set", text)]
     rows = [
         {"arm": r.arm, "seed": r.seed, "address": r.address, "images": r.config.training.total,
-         "command": f"recombine run {plan.experiment.address} --budget {plan.budget} --seeds {r.seed + 1}{sets} "
-                    f"--store {options.store} --only {r.arm}:{r.seed}"}
+         "command": shlex.join(["recombine", "run", plan.experiment.address, "--budget", plan.budget, "--seeds",
+                                str(r.seed + 1), *sets, "--store", options.store, "--only", f"{r.arm}:{r.seed}"])}
         for r in plan.runs
     ]  # fmt: skip
     if options.json:
@@ -127,13 +138,13 @@ def show_status(options: argparse.Namespace) -> None:
 
 def show_claims(options: argparse.Namespace) -> None:
     """Verdicts of what this store holds, or with --results of the committed evidence."""
-    from recombine.lab.conclude import read_results
+    from recombine.lab.conclude import read_claims, read_results
 
     if options.results:
         claims = read_results(_results_folder())
     else:
         paths = sorted(Path(options.store).glob("experiments/*/*/*/claims.json"))
-        claims = [claim for path in paths for claim in json.loads(path.read_text())]
+        claims = [claim for path in paths for claim in read_claims(path)]
     if options.study:
         claims = [c for c in claims if options.study in (c["study"], f"{c['study']}/{c['experiment']}")]
     if options.json:
@@ -223,7 +234,8 @@ def _plan(options: argparse.Namespace) -> Any:
     from recombine.training.execution import resolve_device
 
     experiment = find_experiment(EXPERIMENTS, options.address)
-    budget = options.budget or ("full" if resolve_device(options.device).startswith("cuda") else "laptop")
+    device = resolve_device(options.device)
+    budget = options.budget or ("full" if device.startswith("cuda") else "laptop")
     overrides = dict(parse_override(text) for text in options.set)
     return make_plan(experiment, budget, options.seeds, overrides, options.only)
 
@@ -244,6 +256,16 @@ def _results_folder() -> Path:
 
 def _print_json(value: Any) -> None:
     print(json.dumps(value, indent=2))
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 up")
+    return int(text)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -286,7 +308,7 @@ def _parser() -> argparse.ArgumentParser:
     with_json(command("list", list_experiments))
     running = with_plan(command("run", run))
     running.add_argument("--engine", default="local", help="what executes the plan")
-    running.add_argument("--workers", type=int, metavar="N", help="processes on a CPU (default: cores)")
+    running.add_argument("--workers", type=_positive, metavar="N", help="processes on a CPU (default: cores)")
     running.add_argument("--plain", action="store_true", help="float32 eager instead of the fastest path")
     running.add_argument("--no-report", action="store_true", help="train only")
     with_plan(command("plan", show_plan))

@@ -33,10 +33,27 @@ def write_json(path: Path, value: Any) -> None:
     write_whole(path, json.dumps(value, indent=2) + "\n")
 
 
+def read_json(path: Path, advice: str) -> dict[str, Any]:
+    """The JSON object in `path`; a missing or damaged file is one line that ends with `advice`."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunFailed(f"{path} is missing: {advice}") from None
+    except OSError as error:
+        raise RunFailed(f"cannot read {path}: {error.strerror}") from error
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise RunFailed(f"{path} is not readable as JSON: {advice}")
+    return value
+
+
 def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Append JSON lines and flush them to disk."""
+    """Append JSON lines and flush them to disk; a last line cut short by a kill is cut off first."""
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
+            os.truncate(path, content.rfind(b"\n") + 1)  # a line cut short by a kill
         with open(path, "a", encoding="utf-8") as file:
             file.write("".join(json.dumps(row) + "\n" for row in rows))
             file.flush()

@@ -46,9 +46,11 @@ def keys(seed: int, name: str, index: Tensor) -> Tensor:
 def bits(key: Tensor, count: int, lane: int = 0) -> Tensor:
     """`count` hashed 32-bit words for each key, as int64; `lane` separates draws that share a key.  # [n, count]"""
     low, high = key & _MASK, (key >> 32) & _MASK
-    base = _mix(low ^ _mix(high ^ _mix(torch.full_like(key, lane * 0x632BE5AB & _MASK))))
+    lanes = torch.full_like(key, lane * 0x632BE5AB & _MASK)
+    base = _mix(low ^ _mix(high ^ _mix(lanes)))  # two words of state, mixed in two orders:
+    twin = _mix(high ^ _mix(low ^ _mix(lanes ^ 0x5BD1E995)))  # no two streams share both
     step = _mix(torch.arange(count, device=key.device, dtype=torch.int64))  # [count]
-    return _mix(_mix((base[:, None] + step) & _MASK) ^ _mix(base ^ 0x5BD1E995)[:, None])
+    return _mix(_mix((base[:, None] + step) & _MASK) ^ twin[:, None])
 
 
 def uniform(key: Tensor, shape: Sequence[int] = (), lane: int = 0) -> Tensor:

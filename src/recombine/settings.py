@@ -50,8 +50,13 @@ def override(settings: S, changes: Mapping[str, Any]) -> S:
             place = place[key]
         if last not in place:
             raise UserError(f"unknown key '{dotted}'{_nearest(last, place, '.'.join(path))}")
-        if isinstance(place[last], dict) and isinstance(value, dict) and value.get("kind") == place[last].get("kind"):
-            value = {**place[last], **value}
+        before = place[last]
+        if (
+            isinstance(before, dict)
+            and isinstance(value, dict)
+            and value.get("kind", before.get("kind")) == before.get("kind")
+        ):
+            value = {**before, **value}  # a part of the same kind: the rest stays
         place[last] = value
     return build(type(settings), data)
 
@@ -68,10 +73,10 @@ def fingerprint(settings: Settings, length: int = 12) -> str:
 
 def _explain(kind: type[BaseModel], error: ValidationError) -> str:
     first = error.errors()[0]
-    location = [str(part) for part in first["loc"]]
+    location = _without_tags(kind, [str(part) for part in first["loc"]])
     dotted = ".".join(location)
     if first["type"] == "extra_forbidden":
-        known = _fields_at(kind, location[:-1])
+        known = _fields_at(kind, [str(part) for part in first["loc"][:-1]])
         return f"unknown key '{dotted}'{_nearest(location[-1], known, '.'.join(location[:-1]))}"
     message = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if not dotted or first["type"] == "value_error":
@@ -79,6 +84,12 @@ def _explain(kind: type[BaseModel], error: ValidationError) -> str:
     if first["type"] == "missing":
         return f"missing key '{dotted}'"
     return f"'{dotted}' = {first.get('input')!r}: {message[0].lower()}{message[1:]}"
+
+
+def _without_tags(kind: type[BaseModel], location: list[str]) -> list[str]:
+    """The path as a person writes it: pydantic also names the tag of a discriminated union."""
+    tags = {part for depth, part in enumerate(location) if part not in _fields_at(kind, location[:depth])}
+    return [part for depth, part in enumerate(location) if depth == len(location) - 1 or part not in tags]
 
 
 def _nearest(key: str, known: Mapping[str, Any], where: str) -> str:

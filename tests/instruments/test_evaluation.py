@@ -169,15 +169,12 @@ def test_an_audit_carries_its_name():
 def test_an_image_is_a_function_of_its_key(method):
     sampler = SamplerConfig(method=method, steps=4)
     few = run(shrinking, CONFIG.replace(images_per_node=2), sampler)[1].flatten(0, 1)
-    many = run(shrinking, CONFIG.replace(images_per_node=5), sampler)[1].flatten(0, 1)
-    assert torch.equal(few, many[: len(few)])
-    assert len(many.flatten(1).unique(dim=0)) == len(many)
+    assert len(few.flatten(1).unique(dim=0)) == len(few)
     assert torch.equal(run(shrinking, CONFIG.replace(images_per_node=2), sampler)[1].flatten(0, 1), few)
     other = run(shrinking, CONFIG.replace(images_per_node=2), sampler, seed=1)[1].flatten(0, 1)
     assert not torch.isclose(other, few).flatten(1).all(1).any()
 
 
-@pytest.mark.xfail(strict=True, reason="images are numbered through all nodes, so their number depends on their count")
 def test_a_nodes_images_stay_when_more_are_asked_for():
     few, many = (run(shrinking, CONFIG.replace(images_per_node=count))[1] for count in (2, 5))
     assert torch.equal(few, many[:, :2])
@@ -253,6 +250,5 @@ def test_milestones_that_are_known():
     assert linear.chosen(training, 1) == {1000}
 
 
-@pytest.mark.xfail(strict=True, reason="one point gives two milestones: `first`, and the end that is always added")
 def test_one_point_is_the_end_of_training():
     assert ConceptEvaluation(points=1, first=100).milestones(TrainingConfig(images=1000, batch=10)) == (1000,)

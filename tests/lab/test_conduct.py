@@ -321,7 +321,7 @@ def test_a_damaged_run_does_not_keep_the_rest_of_the_fleet_from_training(
     broken = Store(tmp_path).run(other.address)
     broken.write_config(other)
     broken.checkpoint_path.write_bytes(b"broken")
-    with pytest.raises(RunFailed, match="damaged checkpoint"):
+    with pytest.raises(RunFailed, match="is damaged"):
         conduct([tiny, other], Store(tmp_path), FAST, ignore)
     assert broken.checkpoint_path.read_bytes() == b"broken"
     assert_same(Store(tmp_path).run(tiny.address), tiny_run)

@@ -46,7 +46,7 @@ def test_saving_gives_png_and_svg_with_the_same_bytes_each_time(tmp_path: Path) 
     for a, b in zip(first, second, strict=True):
         assert a.read_bytes() == b.read_bytes()
     with Image.open(first[0]) as picture:
-        assert picture.size == (600, 400)
+        assert picture.size == (390, 260)  # 3 x 2 inches
         assert picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
     svg = first[1].read_text()
     assert "<dc:date>" not in svg

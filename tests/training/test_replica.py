@@ -191,13 +191,6 @@ def test_a_resumed_run_has_the_same_bits(tmp_path, config, execution, network):
     assert second.images_seen == whole.images_seen
 
 
-@pytest.mark.xfail(strict=True, reason="dropout draws from torch's global generator")
-def test_dropout_draws_the_same_for_the_same_config():
-    network = NETWORK.replace(dropout=0.5)
-    first, again = (copied(advance(make_replica(network=network), 2)) for _ in range(2))
-    assert_same_bits(first, again)
-
-
 def test_a_checkpoint_misses_nothing():
     """Every tensor that a step changes is in the checkpoint, apart from the loss and the rate, which are made anew."""
     replica = make_replica(SHORT.replace(ema_images=30), network=NETWORK.replace(norm="batch"))

@@ -65,7 +65,6 @@ def test_digits_of_names():
     assert Coins().digits(("02",)).tolist() == [[0, 2]]
 
 
-@pytest.mark.xfail(strict=True, reason="no nodes give a tensor of shape [0], not [0, concepts]")
 def test_digits_of_no_names():
     assert Coins().digits(()).shape == (0, 2)
 

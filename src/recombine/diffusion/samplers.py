@@ -32,12 +32,17 @@ CALLS: dict[Method, int] = {"ancestral": 1, "ddim": 1, "euler": 1, "heun": 2, "m
 
 
 class SamplerConfig(Settings):
-    """How images are drawn."""
+    """How images are drawn.
 
-    method: Method = "multistep"
-    steps: int = Field(default=24, ge=1)
+    On an exact denoiser `multistep` needs the fewest calls. A network in the middle of its training makes errors that
+    fresh noise corrects: there 24 deterministic steps read 0.13 lower than 500-step ancestral sampling, and 25 steps of
+    `ddim` with eta = 1 read about the same; so that is the default.
+    """
+
+    method: Method = "ddim"
+    steps: int = Field(default=25, ge=1)
     spacing: Spacing = "rho"
-    eta: float = Field(default=0.0, ge=0, le=1)  # ddim: 0 is deterministic, 1 has the posterior variance
+    eta: float = Field(default=1.0, ge=0, le=1)  # ddim: 0 is deterministic, 1 has the posterior variance
     variance: Variance = "beta"  # ancestral
 
     @property

@@ -4,7 +4,7 @@ Each image keeps its own noise over the whole of training, so a sheet over time 
 better and better models. The independent reader gives the headline numbers; the linear probes stay as the papers' arm.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from recombine.instruments.reader import calibrate_reader, read
 from recombine.settings import Settings
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.shapes import ShapesWorld
-from recombine.worlds.splits import Split
+from recombine.worlds.splits import NODE_STRIDE, Split
 
 Denoise = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 Row = dict[str, Any]
@@ -56,8 +56,8 @@ class ConceptEvaluation(Settings):
     def milestones(self, training: TrainingConfig) -> tuple[int, ...]:
         """Images seen at which the model is measured, in whole batches, ascending, ending with the training."""
         space = np.geomspace if self.spacing == "log" else np.linspace
-        grid = space(min(self.first, training.total), training.total, self.points)
-        return tuple(sorted({min(training.whole(m), training.total) for m in grid} | {training.total}))
+        grid = space(training.total, min(self.first, training.total), self.points)  # from the end: it is always there
+        return tuple(sorted({min(training.whole(m), training.total) for m in grid}))
 
     def chosen(self, training: TrainingConfig, points: int) -> set[int]:
         """`points` of the milestones, evenly spread over them, the last included."""
@@ -79,6 +79,12 @@ class ConceptTools:
     calibration: list[Row]
 
 
+def sample_keys(seed: int, nodes: Sequence[int], count: int) -> Tensor:
+    """Keys of the first `count` samples of each node (by its place in the world); more samples change none of these."""
+    index = torch.tensor(nodes)[:, None] * NODE_STRIDE + torch.arange(count)
+    return seeds.keys(seed, "sample", index.flatten())
+
+
 def measure(
     denoise: Denoise,
     config: ConceptEvaluation,
@@ -95,7 +101,7 @@ def measure(
     nodes, count = world.nodes, config.images_per_node
     digits = world.digits(nodes)
     condition = world.condition(world.prototype(digits)).repeat_interleave(count, dim=0)
-    key = seeds.keys(sampling_seed, "sample", torch.arange(len(condition)))
+    key = sample_keys(sampling_seed, range(len(nodes)), count)
     images = sample(denoise, sampler, schedule, world.image_shape, condition.to(device), key.to(device)).float().cpu()
     rows: list[Row] = []
     for i, node in enumerate(nodes):

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from recombine.errors import UserError
-from recombine.files import write_json, write_whole
+from recombine.errors import RunFailed, UserError
+from recombine.files import read_json, write_json, write_whole
 from recombine.lab.claims import judge_all
 from recombine.lab.experiment import Plan
 from recombine.lab.figures import save_figure
@@ -103,7 +103,7 @@ def read_samples(run: RunFolder) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]
 
 def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> dict[str, Any]:
     """Device, versions, cost, command and date of the runs behind an answer."""
-    started = [json.loads(store.run(m.address).provenance_path.read_text()) for m in members]
+    started = [store.run(m.address).provenance() for m in members]
     outcomes = [store.run(m.address).outcome() for m in members]
     machines = [{key: value for key, value in s.items() if key != "started"} for s in started]
     return {
@@ -143,7 +143,18 @@ def publish(plan: Plan, store: Store, results: Path) -> Path:
 
 def read_results(results: Path) -> list[dict[str, Any]]:
     """All committed claims, in order of study and experiment."""
-    return [claim for path in sorted(results.glob("*/*/claims.json")) for claim in json.loads(path.read_text())]
+    return [claim for path in sorted(results.glob("*/*/claims.json")) for claim in read_claims(path)]
+
+
+def read_claims(path: Path) -> list[dict[str, Any]]:
+    """The judged claims in one claims.json."""
+    try:
+        claims = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        claims = None
+    if not isinstance(claims, list):
+        raise RunFailed(f"{path} is not readable as JSON: make it again with `recombine report`")
+    return claims
 
 
 def results_page(results: Path) -> str:
@@ -155,7 +166,8 @@ def results_page(results: Path) -> str:
 
 
 def _results_section(folder: Path, root: Path) -> list[str]:
-    claims, source = (json.loads((folder / name).read_text()) for name in ("claims.json", "provenance.json"))
+    claims = read_claims(folder / "claims.json")
+    source = read_json(folder / "provenance.json", "make it again with `recombine report --publish`")
     machine = source["machines"][0]
     facts = (
         f"`{source['command']}`",

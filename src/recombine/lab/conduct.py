@@ -5,7 +5,6 @@ or in another process, is left alone. Killed at any moment and started again, a 
 its checkpoint holds every tensor, and measurements made after the checkpoint are dropped and made again.
 """
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ import torch
 from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
+from recombine.errors import RunFailed
 from recombine.files import read_rows, write_json
 from recombine.instruments.evaluation import Row, measure
 from recombine.lab.config import RunConfig
@@ -61,8 +61,18 @@ def conduct(
             else:
                 missing.append((config, folder))
         samplers: dict[str, FastDenoiser] = {}
-        begun = [_Run(config, folder, execution, report, samplers, len(missing)) for config, folder in missing]
-        train([run.trainee() for run in begun], save_seconds)
+        trainees, failures = [], []
+        for config, folder in missing:
+            try:
+                trainees.append(_Run(config, folder, execution, report, samplers, len(missing)).trainee())
+            except RunFailed as failure:
+                failures.append(str(failure))
+        try:
+            train(trainees, save_seconds)
+        except RunFailed as failure:
+            failures.append(str(failure))
+        if failures:
+            raise RunFailed("; ".join(failures))
 
 
 class _Run:
@@ -92,7 +102,7 @@ class _Run:
         resumed = folder.checkpoint_path.exists()
         if resumed:
             self.replica.restore(load_tensors(folder.checkpoint_path, folder.address, like=self.replica.tensors()))
-            folder.drop_rows_after(self.replica.images_seen)
+            folder.drop_rows_after(self.replica.images_seen - 1)  # a milestone at the checkpoint is observed again
         else:
             folder.drop_rows_after(-1)
             folder.append(_rows(0, self.tools.calibration))
@@ -100,13 +110,10 @@ class _Run:
         folder.log({"event": "resumed" if resumed else "started", "images_seen": self.replica.images_seen})
 
     def trainee(self) -> Trainee:
-        """This run as the training loop sees it; what the last process left undone at its checkpoint is made up."""
+        """This run as the training loop sees it."""
         milestones, seen = self.config.evaluation.milestones(self.config.training), self.replica.images_seen
-        if seen in milestones:
-            if any(row["images_seen"] == seen for row in self.folder.rows()):
-                self._finish_at(seen)
-            else:
-                self._observe(seen)
+        if seen in milestones:  # the last process may have stopped while it observed
+            self._observe(seen)
         return Trainee(self.replica, milestones, self._observe, self._save, self._tell)
 
     def _tell(self, seen: int, loss: float) -> None:
@@ -163,9 +170,13 @@ class _Run:
 def _execution_of(folder: RunFolder, asked: Execution) -> Execution:
     """A run goes on the way it began, as long as it is on the same kind of device: same arithmetic, same bits."""
     if folder.provenance_path.exists():
-        began = Execution(**json.loads(folder.provenance_path.read_text())["execution"])
+        try:
+            began = Execution(**folder.provenance()["execution"])
+        except (KeyError, TypeError):
+            raise RunFailed(f"{folder.provenance_path} does not say how the run began: move the folder away") from None
         if began.device.partition(":")[0] == asked.device.partition(":")[0]:
             return replace(began, device=asked.device)
+    torch.set_num_threads(asked.threads)
     write_json(folder.provenance_path, {"started": now(), **describe_machine(asked)})
     return asked
 

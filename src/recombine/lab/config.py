@@ -3,7 +3,7 @@
 The canonical hash of this config is the run's address. Where and how fast it is executed is not part of it.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -30,6 +30,7 @@ class RunConfig(Settings):
     training: TrainingConfig = TrainingConfig()
     evaluation: ConceptEvaluation = ConceptEvaluation()
     seeds: Seeds = Seeds()
+    revision: Literal[2] = 2  # of what a config means: raised when the same settings would measure something else
 
     @property
     def address(self) -> str:
@@ -39,6 +40,12 @@ class RunConfig(Settings):
     def check(self) -> None:
         """Refuse what cannot be run, before anything is written."""
         self.split.check(self.world)
+        if self.network.dropout:
+            raise UserError(
+                "network.dropout draws outside of the run's seeds, so no run could be repeated: set it to 0"
+            )
+        for sampler in (self.evaluation.sampler, *([self.evaluation.audit.sampler] if self.evaluation.audit else [])):
+            self.schedule.sigmas(sampler.steps, sampler.spacing)
         self.model()
 
     def model(self) -> NetworkDenoiser:

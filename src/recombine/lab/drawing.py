@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from recombine import seeds
 from recombine.diffusion.samplers import sample
 from recombine.errors import UserError
 from recombine.files import write_whole
+from recombine.instruments.evaluation import sample_keys
 from recombine.lab.config import RunConfig
 from recombine.lab.store import RunFolder
 from recombine.settings import build
@@ -32,7 +32,7 @@ def draw_from_run(run: RunFolder, conditions: Sequence[str] | None, count: int, 
     model = FastDenoiser(config.model(), Execution.plain("cpu", torch.get_num_threads()))
     model.load(load_tensors(run.weights_path, run.address))
     prompt = config.world.condition(config.world.prototype(config.world.digits(nodes))).repeat_interleave(count, 0)
-    key = seeds.keys(config.seeds.sampling, "sample", torch.arange(len(prompt)))
+    key = sample_keys(config.seeds.sampling, [config.world.nodes.index(node) for node in nodes], count)
     images = sample(model.denoise, config.evaluation.sampler, config.schedule, config.world.image_shape, prompt, key)
     write_whole(out, _sheet_png(images.reshape(len(nodes), count, *images.shape[1:])))
     return out
@@ -43,8 +43,9 @@ def read_node(world: World, text: str) -> str:
     if "=" not in text:
         world.digits(text)
         return text
-    values = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
-    if set(values) != set(world.concepts):
+    parts = [part.split("=", 1) for part in text.split(",")]
+    values = {part[0].strip(): part[1].strip() for part in parts if len(part) == 2}
+    if set(values) != set(world.concepts) or len(parts) != len(world.concepts):
         raise UserError(
             f"--condition {text}: give a value for each of {', '.join(world.concepts)}, as in shape=circle,..."
         )

@@ -6,16 +6,20 @@ measured cores do 1.3 times faster than one process of two threads; a single run
 
 import multiprocessing
 import os
+import signal
+import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.queues import Queue
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import NoReturn
 
 from recombine.errors import RunFailed, UserError
-from recombine.lab.conduct import Progress, Report, conduct
+from recombine.lab.conduct import Report, conduct
 from recombine.lab.config import RunConfig
 from recombine.lab.store import Store
 from recombine.training.execution import Execution, resolve_device
@@ -33,6 +37,8 @@ def run_local(
 ) -> list[str]:
     """Run what is not done yet; the lines of those runs that failed, the others having been finished."""
     device = resolve_device(device)
+    if workers is not None and workers < 1:
+        raise UserError(f"{workers} workers: at least one process is needed")
     store.prepare()
     pending = [c for c in {c.address: c for c in configs}.values() if not store.run(c.address).done]
     if not pending:
@@ -51,7 +57,7 @@ def run_local(
 def _attempt(configs: Sequence[RunConfig], store: Store, execution: Execution, report: Report) -> list[str]:
     try:
         conduct(configs, store, execution, report)
-    except RunFailed as failure:
+    except UserError as failure:
         return [str(failure)]
     return []
 
@@ -59,43 +65,74 @@ def _attempt(configs: Sequence[RunConfig], store: Store, execution: Execution, r
 def _run_processes(
     pending: Sequence[RunConfig], store: Store, execution: Execution, report: Report, workers: int
 ) -> list[str]:
+    """One process a run, `workers` at a time, each with a pipe for its news; where the pipe ends, the run ended."""
     context = multiprocessing.get_context("spawn")
-    news: Queue[Progress | None] = context.Queue()
-    listener = threading.Thread(target=_relay, args=(news, report), daemon=True)
-    listener.start()
-    threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    before = {name: os.environ.get(name) for name in threads}
-    os.environ.update(threads)  # read by the children when they import torch
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=(news, os.getpid()))
-    failures = []
+    waiting, running, failures = list(pending), dict[Connection, Worker](), list[str]()
     try:
-        jobs = [pool.submit(_work, c.model_dump_json(), str(store.root), execution) for c in pending]
-        for job in jobs:
-            try:
-                job.result()
-            except BrokenProcessPool:
-                raise RunFailed("a worker process was killed: give the same command again, it resumes") from None
-            except UserError as failure:
-                failures.append(str(failure))
+        while waiting or running:
+            while waiting and len(running) < workers:
+                config = waiting.pop(0)
+                receiver, sender = context.Pipe(duplex=False)
+                arguments = (sender, config.model_dump_json(), str(store.root), execution, os.getpid())
+                process = context.Process(target=_work, args=arguments)
+                with _one_thread():
+                    process.start()
+                sender.close()
+                running[receiver] = Worker(process, config.address)
+            for receiver in _ready(running):
+                try:
+                    news = receiver.recv()
+                except (EOFError, OSError):
+                    failures += running.pop(receiver).ended()
+                else:
+                    failures.append(news) if isinstance(news, str) else report(news)
+    except BaseException:
+        for worker in running.values():
+            if worker.process.pid is not None:
+                os.kill(worker.process.pid, signal.SIGINT)  # a scheduler tells only this process
+        raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        news.put(None)
-        listener.join(timeout=5)
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for worker in running.values():
+            worker.process.join()
     return failures
 
 
-_news: "Queue[Progress | None] | None" = None  # of this worker process; set once when it starts
+@dataclass(frozen=True)
+class Worker:
+    """A process and the run it conducts."""
+
+    process: SpawnProcess
+    address: str
+
+    def ended(self) -> list[str]:
+        """What is to be said about the way it ended, if it did not say so itself."""
+        self.process.join()
+        if self.process.exitcode in (0, RunFailed.exit_status):
+            return []
+        return [f"the process of run {self.address} was killed: give the same command again, it resumes"]
 
 
-def _begin_worker(news: "Queue[Progress | None]", parent: int) -> None:
-    global _news
-    _news = news
+def _ready(running: dict[Connection, Worker]) -> list[Connection]:
+    """Those with news, or ended; waits until there is one."""
+    ready = wait(list(running))
+    return [receiver for receiver in running if receiver in ready]
+
+
+def _work(news: Connection, config: str, root: str, execution: Execution, parent: int) -> None:
+    signal.signal(signal.SIGINT, _stop_once)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    try:
+        conduct([RunConfig.model_validate_json(config)], Store(Path(root)), execution, news.send)
+    except UserError as failure:
+        news.send(str(failure))
+        sys.exit(RunFailed.exit_status)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _stop_once(number: int, frame: object) -> NoReturn:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not interrupt the saving
+    raise KeyboardInterrupt
 
 
 def _end_with(parent: int) -> None:
@@ -105,11 +142,17 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _work(config: str, root: str, execution: Execution) -> None:
-    assert _news is not None
-    conduct([RunConfig.model_validate_json(config)], Store(Path(root)), execution, _news.put)
-
-
-def _relay(news: "Queue[Progress | None]", report: Report) -> None:
-    while (progress := news.get()) is not None:
-        report(progress)
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Children started inside begin with one thread in every library that reads these variables on import."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -96,18 +96,21 @@ def make_plan(
     if budget not in BUDGETS or budget not in experiment.budgets:
         raise UserError(f"{experiment.address} has no budget '{budget}': choose from {', '.join(experiment.budgets)}")
     name: BudgetName = BUDGETS[BUDGETS.index(budget)]
-    chosen = experiment.budgets[name]
+    chosen, overrides = experiment.budgets[name], dict(overrides or {})
     count = chosen.seeds if seeds is None else seeds
     if count < 1:
         raise UserError(f"--seeds {count}: at least one seed is needed")
     runs = []
     for arm, base in chosen.arms.items():
-        config = override(base, overrides or {})
+        config = override(base, overrides)
         config.check()
-        runs += [PlannedRun(arm, s, config.replace(seeds=Seeds.all(s).model_dump())) for s in range(count)]
+        fixed = {key.removeprefix("seeds."): value for key, value in overrides.items() if key.startswith("seeds.")}
+        for seed in range(count):
+            seeds_of_run = Seeds.all(seed).model_dump() | fixed  # --set seeds.data=7: the same data for every seed
+            runs.append(PlannedRun(arm, seed, config.replace(seeds=seeds_of_run)))
     if only is not None:
         kept = [run for run in runs if f"{run.arm}:{run.seed}" == only]
         if not kept:
             raise UserError(f"--only {only}: this plan has {', '.join(f'{r.arm}:{r.seed}' for r in runs)}")
         runs = kept
-    return Plan(experiment, name, dict(overrides or {}), tuple(runs))
+    return Plan(experiment, name, overrides, tuple(runs))

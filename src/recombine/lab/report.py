@@ -69,7 +69,9 @@ def render_report(report: Report) -> str:
         inputs=inputs,
         cells=cells,
         cost=cost_facts(report.runs),
-        provenance=[(key, _plain(value)) for key, value in report.provenance.items() if key not in ("members", "configs")],
+        provenance=[
+            (key, _plain(value)) for key, value in report.provenance.items() if key not in ("members", "configs")
+        ],
         config=json.dumps(report.config, indent=2, ensure_ascii=False, default=str),
     )
 

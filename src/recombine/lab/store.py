@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from recombine.errors import RunFailed, UserError
-from recombine.files import append_rows, explained, read_rows, write_json, write_whole
+from recombine.files import append_rows, explained, read_json, read_rows, write_json, write_whole
 from recombine.settings import Settings, fingerprint
 
 ROW_KEYS = ("images_seen", "node", "distance", "instrument", "value")
@@ -144,7 +144,7 @@ class RunFolder:
 
     def config(self) -> dict[str, Any]:
         """The stored config, checked against the folder's name."""
-        config = self._read_object(self.config_path)
+        config = read_json(self.config_path, _SET_ASIDE)
         text = json.dumps(config, sort_keys=True, separators=(",", ":"))
         if sha256(text.encode()).hexdigest()[: len(self.address)] != self.address:
             raise RunFailed(f"{self.config_path} does not belong to run {self.address}: {_SET_ASIDE}")
@@ -161,7 +161,11 @@ class RunFolder:
 
     def outcome(self) -> dict[str, Any]:
         """What done.json says: cost, images, device."""
-        return self._read_object(self.done_path)
+        return read_json(self.done_path, _SET_ASIDE)
+
+    def provenance(self) -> dict[str, Any]:
+        """What provenance.json says: when and how the run began."""
+        return read_json(self.provenance_path, _SET_ASIDE)
 
     def rows(self) -> list[dict[str, Any]]:
         """All measurements; a last line cut short by a kill is left out, damage before it is an error."""
@@ -183,8 +187,6 @@ class RunFolder:
                 raise ValueError(f"a measurement has the keys {ROW_KEYS}, not {tuple(row)}")
         if not rows:
             return
-        if self._torn():
-            self._rewrite(self.rows())
         append_rows(self.measurements_path, rows)
 
     def drop_rows_after(self, images_seen: int) -> int:
@@ -247,19 +249,6 @@ class RunFolder:
 
     def _rewrite(self, rows: list[dict[str, Any]]) -> None:
         write_whole(self.measurements_path, "".join(json.dumps(row) + "\n" for row in rows))
-
-    def _read_object(self, path: Path) -> dict[str, Any]:
-        try:
-            value = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise RunFailed(f"{path} is missing: {_SET_ASIDE}") from None
-        except OSError as error:
-            raise RunFailed(f"cannot read {path}: {error.strerror}") from error
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
-            raise RunFailed(f"{path} is not readable as JSON: {_SET_ASIDE}")
-        return value
 
 
 _SET_ASIDE = "move that run's folder out of the store and give the command again to train it anew"

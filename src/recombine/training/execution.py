@@ -48,8 +48,8 @@ def resolve_device(device: str) -> str:
     """Turn "auto" into a device that is here, and refuse one that is not."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    kind, _, index = device.partition(":")
-    if kind not in ("cpu", "cuda") or (index and not index.isdigit()):
+    kind, colon, index = device.partition(":")
+    if kind not in ("cpu", "cuda") or (colon and not index.isdigit()):
         raise UserError(f"unknown device '{device}': use auto, cpu, cuda or cuda:N")
     if kind == "cuda":
         if not torch.cuda.is_available():

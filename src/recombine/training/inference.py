@@ -21,7 +21,7 @@ class FastDenoiser:
         if execution.channels_last:
             self.model = self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.execution = execution
-        self._graphs: dict[tuple[int, ...], Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {}
+        self._graphs: dict[object, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {}
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Take over these weights, in place."""
@@ -32,10 +32,10 @@ class FastDenoiser:
         """The posterior mean that the network answers.  # [n, C, H, W]"""
         if not self.execution.graphs:
             return self._denoise(x, sigma, condition)
-        shape = tuple(x.shape)
-        if shape not in self._graphs:
-            self._graphs[shape] = self._capture(x, sigma, condition)
-        return self._graphs[shape](x, sigma, condition)
+        shapes = (x.shape, None if condition is None else condition.shape)
+        if shapes not in self._graphs:
+            self._graphs[shapes] = self._capture(x, sigma, condition)
+        return self._graphs[shapes](x, sigma, condition)
 
     def _denoise(self, x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor:
         call = _compiled_denoise if self.execution.compile else _denoise

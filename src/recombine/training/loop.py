@@ -4,8 +4,11 @@ Progress is counted in images seen. At each milestone a replica is observed; bet
 steps, looks at the loss, and saves. A replica whose loss is lost leaves the fleet; the others go on.
 """
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -38,33 +41,40 @@ def train(trainees: Sequence[Trainee], save_seconds: float = 60.0) -> None:
     for trainee in trainees:
         trainee.replica.prepare()
     on_gpu = any(t.replica.seen.is_cuda for t in trainees)
-    lost: list[RunFailed] = []
-    active, steps, saved = list(trainees), 1, time.monotonic()
-    try:
-        while active := [t for t in active if t.steps_left]:
-            _wait(on_gpu)  # what was observed or restored on the default stream must be there for the replicas
-            began = time.monotonic()
-            stride = min(steps, *(t.steps_left for t in active))
-            for _ in range(stride):
-                for trainee in active:
-                    trainee.replica.step()
+    active, lost = [t for t in trainees if t.steps_left], list[RunFailed]()
+    steps, saved = 1, time.monotonic()
+    with _held_interrupts() as interrupted:
+        try:
+            while active:
+                _wait(on_gpu)  # what was observed or restored on the default stream must be there for the replicas
+                began = time.monotonic()
+                stride = min(steps, *(t.steps_left for t in active))
+                for _ in range(stride):
+                    for trainee in active:
+                        trainee.replica.step()
+                    if interrupted():
+                        raise KeyboardInterrupt
+                _wait(on_gpu)
+                seconds = max(time.monotonic() - began, 1e-6)
+                steps = max(1, min(2 * stride, round(stride * LOOK_SECONDS / seconds)))
+                for trainee in tuple(active):
+                    try:
+                        _look(trainee)
+                    except RunFailed as failure:
+                        lost.append(failure)
+                        active.remove(trainee)
+                    else:
+                        if not trainee.steps_left:
+                            active.remove(trainee)
+                if time.monotonic() - saved > save_seconds:
+                    lost += _save(active)
+                    saved = time.monotonic()
+        except KeyboardInterrupt:
             _wait(on_gpu)
-            seconds = max(time.monotonic() - began, 1e-6)
-            steps = max(1, min(2 * stride, round(stride * LOOK_SECONDS / seconds)))
-            for trainee in tuple(active):
-                try:
-                    _look(trainee)
-                except RunFailed as failure:
-                    lost.append(failure)
-                    active.remove(trainee)
-            if time.monotonic() - saved > save_seconds:
-                _save(active)
-                saved = time.monotonic()
-    except KeyboardInterrupt:
-        _save(active)
-        raise
+            _save(active)
+            raise
     if lost:
-        raise lost[0]
+        raise RunFailed("; ".join(str(failure) for failure in lost))
 
 
 def _look(trainee: Trainee) -> None:
@@ -74,9 +84,38 @@ def _look(trainee: Trainee) -> None:
         trainee.observe(seen)
 
 
-def _save(trainees: Sequence[Trainee]) -> None:
-    for trainee in trainees:
-        trainee.save()
+def _save(trainees: list[Trainee]) -> list[RunFailed]:
+    """Save who is between two steps; who cannot be saved leaves the fleet, and the failure returns."""
+    failures = []
+    for trainee in tuple(trainees):
+        try:
+            if trainee.replica.whole:
+                trainee.save()
+        except RunFailed as failure:
+            failures.append(failure)
+            trainees.remove(trainee)
+    return failures
+
+
+@contextmanager
+def _held_interrupts() -> Iterator[Callable[[], bool]]:
+    """Hold Ctrl-C and a scheduler's SIGTERM back until a step is over and can be saved; the third is obeyed at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    asked: list[int] = []
+
+    def hold(number: int, frame: object) -> None:
+        asked.append(number)
+        if len(asked) > 2:
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, hold) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _wait(on_gpu: bool) -> None:

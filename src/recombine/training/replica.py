@@ -5,7 +5,7 @@ noise, so the same lines run eagerly or are captured once as a CUDA graph and re
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -23,6 +23,9 @@ from recombine.worlds.splits import Pool, draw
 EMA_RAMP = 0.05  # the average never reaches back further than this fraction of the training so far
 
 
+Momentum = Annotated[float, Field(ge=0, lt=1)]
+
+
 class TrainingConfig(Settings):
     """Optimisation, counted in images seen."""
 
@@ -31,7 +34,7 @@ class TrainingConfig(Settings):
     rate: float = Field(default=3e-4, gt=0)
     warmup_images: int = Field(default=0, ge=0)
     decay: Literal["constant", "linear", "cosine"] = "linear"
-    betas: tuple[float, float] = (0.9, 0.999)
+    betas: tuple[Momentum, Momentum] = (0.9, 0.999)
     weight_decay: float = Field(default=0.0, ge=0)
     clip: float | None = Field(default=1.0, gt=0)
     ema_images: int = Field(default=0, ge=0, description="half-life of the weight average in images; 0 = none")
@@ -64,6 +67,7 @@ class Replica:
         self.tracked = {name: t.detach() for name, t in self.model.state_dict().items() if t.is_floating_point()}
         self.average = {name: t.clone() for name, t in self.tracked.items()} if config.ema_images else self.tracked
         self.images_seen = 0  # on the host; the tensor below is its copy on the device
+        self.whole = True  # False in the middle of a step, when the state must not be saved
         self.seen = torch.zeros((), dtype=torch.int64, device=device)
         self.loss_sum = torch.zeros((), dtype=torch.float32, device=device)
         self.rate = torch.tensor(config.rate, dtype=torch.float32, device=device)
@@ -88,6 +92,7 @@ class Replica:
 
     def step(self) -> None:
         """One batch: draw, loss, gradient, update, average."""
+        self.whole = False
         with torch.cuda.stream(self._side):
             if self._replay is not None:
                 self._replay()
@@ -95,6 +100,7 @@ class Replica:
                 self._step()
         self.images_seen += self.config.batch
         self._loss_since += 1
+        self.whole = True
 
     def _step(self) -> None:
         config = self.config

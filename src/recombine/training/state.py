@@ -22,20 +22,21 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], address: str) -> Non
 
 def load_tensors(path: Path, address: str, like: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
     """Read tensors of the run `address`; damage, another run's file or other shapes are one clear line."""
-    advice = f"move {path} away and give the same command again: the run starts over"
+    advice = f"move the folder {path.parent} away and give the `recombine run` command again to train it anew"
+    if not path.is_file():
+        raise RunFailed(f"{path} is missing: give the `recombine run` command again to make it")
     try:
         with explained(path), safetensors.safe_open(path, framework="pt") as file:
             owner = (file.metadata() or {}).get("run")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except safetensors.SafetensorError as error:
-        raise RunFailed(f"damaged checkpoint ({error}): {advice}") from None
+        raise RunFailed(f"{path} is damaged ({error}): {advice}") from None
     if owner != address:
-        raise RunFailed(
-            f"this checkpoint belongs to {'run ' + owner if owner else 'no run'}, not to {address}: {advice}"
-        )
+        whose = f"run {owner}" if owner else "no run"
+        raise RunFailed(f"{path} belongs to {whose}, not to {address}: {advice}")
     if like is not None:
         wrong = [n for n in like.keys() | tensors.keys() if n not in tensors or n not in like
                  or tensors[n].shape != like[n].shape]  # fmt: skip
         if wrong:
-            raise RunFailed(f"checkpoint does not fit this network (first difference: {min(wrong)}): {advice}")
+            raise RunFailed(f"{path} does not fit this network (first difference: {min(wrong)}): {advice}")
     return tensors

@@ -62,7 +62,8 @@ class World(Settings, ABC):
             if name not in self.nodes:
                 listing = ", ".join(f"{c}: {'/'.join(v)}" for c, v in self.concepts.items())
                 raise UserError(f"no node '{name}' in this world; its concepts are {listing}; its nodes {self.nodes}")
-        return torch.tensor([[int(digit) for digit in name] for name in names], dtype=torch.int64)
+        digits = [[int(digit) for digit in name] for name in names]
+        return torch.tensor(digits, dtype=torch.int64).reshape(len(names), len(self.concepts))
 
     def describe(self, node: str) -> str:
         """A node in words: "circle red large"."""

@@ -33,6 +33,7 @@ ARM = "continuous"
 FARTHEST = "111"
 BLUE_AT_ONE = ("011", "110")  # held-out blue classes at distance 1: small blue circle, large blue triangle
 SMOOTHING = 10  # evaluations, as in the released plots
+TOLERANCE = 0.05  # of a difference that should be nothing: about the sampling error of an accuracy over 50 images
 
 
 def order_of_emergence(table: pl.DataFrame) -> Judgement:
@@ -41,20 +42,19 @@ def order_of_emergence(table: pl.DataFrame) -> Judgement:
     by_seed: dict[int, dict[int, list[Curve]]] = {}
     for (seed, node), curve in _curves(table, "reader.product").items():
         by_seed.setdefault(seed, {}).setdefault(far[node], []).append(curve)
-    times = {seed: [_time(_mean(group[d])) for d in sorted(group)] for seed, group in by_seed.items()}
-    ordered = sum(all(a < b for a, b in pairwise(t)) for t in times.values())
-    middle = [float(np.median([t[d] for t in times.values()])) for d in range(len(set(far.values())))]
-    note = "median images seen at emergence: " + ", ".join(f"d{d} {_images(t)}" for d, t in enumerate(middle))
-    never = sum(math.isinf(t[-1]) for t in times.values())
-    return judge_every(ordered, len(times), note + (f"; the farthest not by the end in {never} seeds" if never else ""))
+    if len(set(far.values())) < 2:
+        raise NotMeasured("every class is at the same distance: there is no order")
+    times = [[_time(_mean(group[d])) for d in sorted(group)] for group in by_seed.values()]
+    note = "median images seen at emergence: " + _medians({f"d{d}": t for d, t in enumerate(zip(*times, strict=True))})
+    return _judge_orders([list(pairwise(t)) for t in times], note)
 
 
 def color_is_last(table: pl.DataFrame) -> Judgement:
     """O2: in the farthest class, colour reaches 0.9 after shape and after size."""
     times = {c: _times(table, f"reader.{c}", FARTHEST, 0.9) for c in ("shape", "color", "size")}
-    last = sum(times["color"][s] > max(times["shape"][s], times["size"][s]) for s in times["color"])
-    medians = ", ".join(f"{c} {_images(float(np.median(list(t.values()))))}" for c, t in times.items())
-    return judge_every(last, len(times["color"]), f"median images seen at 0.9 in {FARTHEST}: {medians}")
+    pairs = [[(times[c][s], times["color"][s]) for c in ("shape", "size")] for s in times["color"]]
+    note = f"median images seen at 0.9 in {FARTHEST}: " + _medians({c: tuple(t.values()) for c, t in times.items()})
+    return _judge_orders(pairs, note)
 
 
 def color_time(table: pl.DataFrame) -> Judgement:
@@ -100,18 +100,13 @@ def independent(table: pl.DataFrame) -> Judgement:
         one = 1 - parts["none"][place][1] - parts["several"][place][1]
         usable = one > 0.5  # enough images with one object to speak of
         marginals = np.prod([parts[c][place][1][usable] / one[usable] for c in concepts], axis=0)
-        both = marginals[(marginals > 0.05) & (marginals < 0.95)] if len(marginals) else marginals
-        gap = (product[usable] / one[usable] - marginals)[(marginals > 0.05) & (marginals < 0.95)]
-        if len(both):
-            gaps.setdefault(place[0], []).extend(gap.tolist())
+        between = (marginals > 0.05) & (marginals < 0.95)
+        if between.any():
+            gaps.setdefault(place[0], []).extend((product[usable] / one[usable] - marginals)[between].tolist())
     if not gaps:
         raise NotMeasured("no evaluation lies between 0.05 and 0.95")
-    means = [float(np.mean(g)) for g in gaps.values()]
-    interval = bootstrap_interval(means)
     note = f"over {sum(map(len, gaps.values()))} evaluations between 0.05 and 0.95"
-    return Judgement(
-        float(np.mean(means)), interval, len(means), verdict_within(interval, -0.05, 0.05, len(means)), note
-    )
+    return _judge_mean([float(np.mean(gap)) for gap in gaps.values()], -TOLERANCE, TOLERANCE, note)
 
 
 def sampler_agrees(table: pl.DataFrame) -> Judgement:
@@ -125,15 +120,14 @@ def sampler_agrees(table: pl.DataFrame) -> Judgement:
     slow = table.filter(pl.col("instrument") == audited[0]).select(*join, slow="value")
     fast = table.filter(pl.col("instrument") == "reader.product").select(*join, fast="value")
     cells = slow.join(fast, on=join).with_columns(gap=pl.col("fast") - pl.col("slow"))
-    means = cells.group_by("arm", "seed").agg(pl.col("gap").mean())["gap"].to_list()
+    if not cells.height:
+        raise NotMeasured("the audited evaluations have no reading of the default sampler")
+    means = cells.group_by("seed").agg(pl.col("gap").mean()).sort("seed")["gap"].to_list()
     same = cells.filter((pl.col("fast") >= 0.8) == (pl.col("slow") >= 0.8)).height
-    interval = bootstrap_interval(means)
     size = float(np.abs(cells["gap"].to_numpy()).mean())
     name = audited[0].partition("@")[2]
     note = f"{name}: {same} of {cells.height} cells on the same side of 0.8; mean size of a difference {size:.3f}"
-    return Judgement(
-        float(np.mean(means)), interval, len(means), verdict_within(interval, -0.05, 0.05, len(means)), note
-    )
+    return _judge_mean(means, -TOLERANCE, TOLERANCE, note)
 
 
 EMERGENCE = (
@@ -170,7 +164,7 @@ EMERGENCE = (
         independent,
     ),
     Claim(
-        "SAMPLER",
+        "S1",
         "few-step sampling reads the same as 500-step ancestral sampling (difference)",
         "0 (within 0.05)",
         sampler_agrees,
@@ -203,12 +197,35 @@ def _ratio(above: Mapping[int, float], below: Mapping[int, float], low: float, h
     ratios = [above[s] / below[s] for s in above if math.isfinite(above[s]) and math.isfinite(below[s])]
     if not ratios:
         raise NotMeasured("in no seed were both reached by the end of training")
-    interval = bootstrap_interval(ratios)
     missing = len(above) - len(ratios)
     note = f"{missing} seeds left out: not reached by the end of training" if missing else ""
-    return Judgement(
-        float(np.mean(ratios)), interval, len(ratios), verdict_within(interval, low, high, len(ratios)), note
+    return _judge_mean(ratios, low, high, note)
+
+
+def _judge_mean(values: list[float], low: float, high: float, note: str) -> Judgement:
+    """The mean over seeds, to lie between two bounds."""
+    interval, n = bootstrap_interval(values), len(values)
+    return Judgement(float(np.mean(values)), interval, n, verdict_within(interval, low, high, n), note)
+
+
+def _judge_orders(seeds: list[list[tuple[float, float]]], note: str) -> Judgement:
+    """For "the first of each pair comes before the second, in every seed"; where neither came, the seed is silent."""
+    verdicts = []
+    for pairs in seeds:
+        if any(second < first for first, second in pairs):
+            verdicts.append(False)
+        elif all(first < second for first, second in pairs):
+            verdicts.append(True)
+        elif all(math.isfinite(first) for first, second in pairs if first == second):
+            verdicts.append(False)  # both at the same evaluation: not before
+    silent = len(seeds) - len(verdicts)
+    return judge_every(
+        sum(verdicts), len(verdicts), note + (f"; {silent} seeds say nothing: never reached" if silent else "")
     )
+
+
+def _medians(times: Mapping[str, tuple[float, ...]]) -> str:
+    return ", ".join(f"{name} {_images(float(np.median(each)))}" for name, each in times.items())
 
 
 def _images(time: float) -> str:

@@ -42,11 +42,11 @@ FULL = RunConfig(
     evaluation=ConceptEvaluation(points=40, first=10_000, images_per_node=50, audit=Audit(points=4)),
 )
 LAPTOP = RunConfig(
-    world=ShapesWorld(pixels=16, **SIZES, position_jitter=0.05),
-    split=SPLIT,
-    network=UNetConfig(channels=24),
-    training=TrainingConfig(images=260_000, batch=64, rate=1e-3, decay="cosine", ema_images=4_000),
-    evaluation=ConceptEvaluation(points=24, first=4_000, images_per_node=16, sampler=SamplerConfig(steps=12)),
+    world=ShapesWorld(pixels=16, **SIZES, position_jitter=0.17),
+    split=SPLIT.replace(count=5_000),
+    network=UNetConfig(channels=32, attention=(2,), norm="batch", activation="gelu"),
+    training=TrainingConfig(images=100_000, batch=32, rate=1.5e-3, decay="constant", ema_images=4_000),
+    evaluation=ConceptEvaluation(points=18, first=3_000, images_per_node=16),
 )
 SMOKE = RunConfig(
     world=ShapesWorld(pixels=8, position_jitter=0.0),
