@@ -165,9 +165,14 @@ def redraw(options: argparse.Namespace) -> None:
 
 
 def report(options: argparse.Namespace) -> None:
-    """Judge and report again from what the store holds; with --publish, renew the committed evidence."""
-    from recombine.lab.conclude import publish
+    """Judge and report again from what the store holds; with --publish, commit it; with --results, renew what is."""
+    from recombine.lab.conclude import publish, renew
+    from recombine.lab.experiment import find_experiment
+    from recombine.studies import EXPERIMENTS
 
+    if options.results:
+        _print_claims(renew(find_experiment(EXPERIMENTS, options.address), _results_folder()))
+        return
     plan, store = _plan(options), _store(options)
     _conclude(plan, store, options)
     if options.publish:
@@ -317,9 +322,9 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("study", nargs="?", metavar="STUDY")
     claims.add_argument("--results", action="store_true", help="the committed evidence instead of the store")
     with_plan(command("figure", redraw))
-    with_plan(command("report", report)).add_argument(
-        "--publish", action="store_true", help="renew results/ and RESULTS.md"
-    )
+    reporting = with_plan(command("report", report))
+    reporting.add_argument("--publish", action="store_true", help="copy the evidence into results/, renew RESULTS.md")
+    reporting.add_argument("--results", action="store_true", help="judge and draw the evidence in results/ again")
     sampling = with_store(command("sample", draw_samples))
     sampling.add_argument("run", metavar="RUN", help="the first characters of a run's address")
     sampling.add_argument(

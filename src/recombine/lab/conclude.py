@@ -17,13 +17,14 @@ import numpy as np
 from recombine.errors import RunFailed, UserError
 from recombine.files import read_json, write_json, write_whole
 from recombine.lab.claims import judge_all
-from recombine.lab.experiment import Plan
-from recombine.lab.figures import save_figure
+from recombine.lab.config import RunConfig
+from recombine.lab.experiment import Experiment, Plan
+from recombine.lab.figures import figure_bytes, save_figure, sheet_over_time
 from recombine.lab.provenance import now
 from recombine.lab.report import Report, ReportFigure, interval_text, number_text, write_report
 from recombine.lab.store import RunFolder, Store
 from recombine.lab.table import Member, collect, read_table, write_table
-from recombine.settings import Settings, fingerprint
+from recombine.settings import Settings, build, fingerprint
 from recombine.training.state import load_tensors
 
 
@@ -85,8 +86,6 @@ def draw_figures(plan: Plan, store: Store, folder: Path) -> list[ReportFigure]:
         run = next((r for r in plan.runs if r.arm == arm and store.run(r.address).done), None)
         samples = {} if run is None else read_samples(store.run(run.address))
         if run is not None and samples:
-            from recombine.lab.figures import sheet_over_time
-
             nodes = [f"{node}\n{run.config.world.describe(node)}" for node in run.config.world.nodes]
             paths = save_figure(sheet_over_time(samples, nodes), folder / f"samples-{arm}")
             caption = f"Samples over training, arm {arm}, seed {run.seed}: the same noise in every column of a node."
@@ -139,6 +138,20 @@ def publish(plan: Plan, store: Store, results: Path) -> Path:
             write_whole(target / path.name, path.read_bytes())
     write_whole(results.parent / "RESULTS.md", results_page(results))
     return target
+
+
+def renew(experiment: Experiment, results: Path) -> list[dict[str, Any]]:
+    """Judge and draw the committed evidence of an experiment again, from its own table, and renew RESULTS.md."""
+    folder = results / experiment.study / experiment.name
+    table = read_table(folder / "table.parquet")
+    source = read_json(folder / "provenance.json", "make it again with `recombine report --publish`")
+    claims = judge_all(experiment.claims, table, experiment.study, experiment.name, source["budget"])
+    write_json(folder / "claims.json", claims)
+    config = build(RunConfig, next(iter(source["configs"].values())))
+    for name, drawing in experiment.draw(table, config).items():
+        write_whole(folder / f"{name}.png", figure_bytes(drawing.figure, "png"))
+    write_whole(results.parent / "RESULTS.md", results_page(results))
+    return claims
 
 
 def read_results(results: Path) -> list[dict[str, Any]]:

@@ -83,15 +83,19 @@ def house_style() -> Iterator[None]:
 
 def save_figure(figure: Figure, path_without_suffix: Path) -> list[Path]:
     """Write PNG (130 dpi) and SVG, each whole or not at all, with no date inside: same figure, same bytes."""
-    written = []
-    for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
-        buffer = io.BytesIO()
-        with house_style():
-            figure.savefig(buffer, format=suffix[1:], metadata=metadata)
-        path = path_without_suffix.with_name(path_without_suffix.name + suffix)
-        write_whole(path, buffer.getvalue())
-        written.append(path)
-    return written
+    paths = [path_without_suffix.with_name(f"{path_without_suffix.name}.{kind}") for kind in ("png", "svg")]
+    for path in paths:
+        write_whole(path, figure_bytes(figure, path.suffix[1:]))
+    return paths
+
+
+def figure_bytes(figure: Figure, kind: str) -> bytes:
+    """The figure as a PNG or SVG file without a date."""
+    buffer = io.BytesIO()
+    metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
+    with house_style():
+        figure.savefig(buffer, format=kind, metadata=metadata)
+    return buffer.getvalue()
 
 
 def distance_color(distance: int | None) -> str:

@@ -110,24 +110,31 @@ def independent(table: pl.DataFrame) -> Judgement:
 
 
 def sampler_agrees(table: pl.DataFrame) -> Judgement:
-    """The default sampler's product accuracy less that of 500-step ancestral sampling; within 0.05."""
+    """S1: the default sampler's product accuracy less that of 500-step ancestral sampling; within 0.05."""
+    import polars as pl
+
+    cells, name = audited_cells(table)
+    means = cells.group_by("seed").agg(pl.col("gap").mean()).sort("seed")["gap"].to_list()
+    same = cells.filter((pl.col("fast") >= 0.8) == (pl.col("slow") >= 0.8)).height
+    size = float(np.abs(cells["gap"].to_numpy()).mean())
+    note = f"{name}: {same} of {cells.height} cells on the same side of 0.8; mean size of a difference {size:.3f}"
+    return _judge_mean(means, -TOLERANCE, TOLERANCE, note)
+
+
+def audited_cells(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Product accuracy by the default sampler (fast) and the audit's (slow) where both were read; the audit's name."""
     import polars as pl
 
     audited = sorted({i for i in table["instrument"].unique() if i.startswith("reader.product@")})
     if not audited:
         raise NotMeasured("no evaluation was audited with a slower sampler")
-    join = ("arm", "seed", "images_seen", "node")
-    slow = table.filter(pl.col("instrument") == audited[0]).select(*join, slow="value")
-    fast = table.filter(pl.col("instrument") == "reader.product").select(*join, fast="value")
-    cells = slow.join(fast, on=join).with_columns(gap=pl.col("fast") - pl.col("slow"))
+    place = ("arm", "seed", "images_seen", "node", "distance")
+    slow = table.filter(pl.col("instrument") == audited[0]).select(*place, slow="value")
+    fast = table.filter(pl.col("instrument") == "reader.product").select(*place, fast="value")
+    cells = slow.join(fast, on=place).with_columns(gap=pl.col("fast") - pl.col("slow")).sort(*place)
     if not cells.height:
         raise NotMeasured("the audited evaluations have no reading of the default sampler")
-    means = cells.group_by("seed").agg(pl.col("gap").mean()).sort("seed")["gap"].to_list()
-    same = cells.filter((pl.col("fast") >= 0.8) == (pl.col("slow") >= 0.8)).height
-    size = float(np.abs(cells["gap"].to_numpy()).mean())
-    name = audited[0].partition("@")[2]
-    note = f"{name}: {same} of {cells.height} cells on the same side of 0.8; mean size of a difference {size:.3f}"
-    return _judge_mean(means, -TOLERANCE, TOLERANCE, note)
+    return cells, audited[0].partition("@")[2]
 
 
 EMERGENCE = (
