@@ -138,7 +138,7 @@ def show_status(options: argparse.Namespace) -> None:
 
 def show_claims(options: argparse.Namespace) -> None:
     """Verdicts of what this store holds, or with --results of the committed evidence."""
-    from recombine.lab.conclude import read_claims, read_results
+    from recombine.lab.results import read_claims, read_results
 
     if options.results:
         claims = read_results(_results_folder())
@@ -166,8 +166,8 @@ def redraw(options: argparse.Namespace) -> None:
 
 def report(options: argparse.Namespace) -> None:
     """Judge and report again from what the store holds; with --publish, commit it; with --results, renew what is."""
-    from recombine.lab.conclude import publish, renew
     from recombine.lab.experiment import find_experiment
+    from recombine.lab.results import publish, renew
     from recombine.studies import EXPERIMENTS
 
     if options.results:
@@ -217,19 +217,18 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from recombine.lab.report import interval_text, number_text
+
     if not claims:
         print("no claims judged yet: run an experiment first")
-        return
-    table = Table(show_lines=False, pad_edge=False, box=None)
-    for heading in ("claim", "says", "paper", "ours", "95% interval", "n", "verdict"):
-        table.add_column(heading, overflow="fold")
     colors = {"holds": "green", "fails": "red", "undecided": "yellow"}
+    lines = Table.grid(padding=(0, 2, 0, 0))
     for c in claims:
-        ours = "–" if c["estimate"] is None else f"{c['estimate']:,.4g}"
-        ends = ["open" if e is None else f"{e:,.3g}" for e in c["interval"] or []]
-        table.add_row(f"{c['claim']} [dim]({c['budget']})", c["says"], c["paper"], ours, " to ".join(ends) or "–",
-                      str(c["n"]), f"[{colors[c['verdict']]}]{c['verdict']}")  # fmt: skip
-    Console().print(table)
+        ours = f"ours {number_text(c['estimate'])} ({interval_text(c['interval'])}), n = {c['n']}; paper: {c['paper']}"
+        source = f"{c['study']}/{c['experiment']}, {c['budget']}. {c['note']}"
+        verdict = f"[{colors[c['verdict']]}]{c['verdict']}[/]"
+        lines.add_row(f"[bold]{c['claim']}[/]", verdict, f"{c['says']}\n{ours}\n[dim]{source}[/]")
+    Console(highlight=False).print(lines)
 
 
 def _plan(options: argparse.Namespace) -> Any:

@@ -18,10 +18,7 @@ from recombine.lab.conclude import (
     conclude,
     draw_figures,
     gather_provenance,
-    publish,
-    read_results,
     read_samples,
-    results_page,
     variant,
 )
 from recombine.lab.config import RunConfig
@@ -152,32 +149,6 @@ def test_a_damaged_run_is_one_line_that_names_the_file(plan: Plan, smoke_copy: P
     with pytest.raises(RunFailed, match=file) as failure:
         conclude(plan, Store(smoke_copy))
     assert "\n" not in str(failure.value)
-
-
-def test_evidence_is_published_read_and_put_on_one_page(plan: Plan, smoke_store: Path, tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    target = publish(plan, Store(smoke_store), results)
-    assert target == results / "concept-graphs" / "emergence"
-    names = {p.name for p in target.iterdir()}
-    pictures = {"figure.png", "cube.png", "judges.png", "samples-continuous.png"}
-    assert names == {"claims.json", "table.parquet", "provenance.json"} | pictures
-    source = answer_folder(smoke_store)
-    assert all((target / name).read_bytes() == (source / name).read_bytes() for name in names)
-    claims = read_results(results)
-    assert claims == json.loads((source / "claims.json").read_text())
-    page = (tmp_path / "RESULTS.md").read_text()
-    assert page == results_page(results)
-    assert "## concept-graphs/emergence" in page
-    for claim in claims:
-        assert f"| {claim['claim']} | {claim['says']} | {claim['paper']} |" in page
-    assert page.count("**undecided**") == len(claims)
-    assert all(f"](results/concept-graphs/emergence/{name})" in page for name in pictures)
-    assert "recombine run concept-graphs/emergence --budget smoke --seeds 1" in page
-
-
-def test_nothing_published_is_an_empty_page(tmp_path: Path) -> None:
-    assert read_results(tmp_path / "results") == []
-    assert results_page(tmp_path / "results").startswith("# Results")
 
 
 def test_collecting_an_arm_twice_gives_equal_halves(plan: Plan, smoke_store: Path) -> None:

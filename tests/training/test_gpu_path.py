@@ -65,7 +65,8 @@ def test_capture_leaves_no_trace() -> None:
         assert torch.equal(tensor, before[name]), name
 
 
-def test_side_by_side_equals_alone() -> None:
+def test_side_by_side_differs_from_alone_no_more_than_alone_from_alone() -> None:
+    """Atomic additions make a GPU's sums depend on their order; replicas that share it must add nothing to that."""
     network = UNetConfig(channels=64, attention=(1, 2), norm="batch", activation="gelu")
     config = TrainingConfig(batch=128, rate=1e-3)
     pool = make_pool(WORLD, design("H32-train1").replace(count=500), 0, "cuda")
@@ -79,19 +80,25 @@ def test_side_by_side_equals_alone() -> None:
             made[-1].prepare()
         return made
 
-    together, alone = fleet(), fleet()
+    together, alone, again = fleet(), fleet(), fleet()
     for _ in range(100):
         for replica in together:
             replica.step()
     torch.cuda.synchronize()
-    for replica in alone:
+    for replica in alone + again:
         for _ in range(100):
             replica.step()
         torch.cuda.synchronize()
+    shared = sum(_distance(a, b) for a, b in zip(together, alone, strict=True))
+    control = sum(_distance(a, b) for a, b in zip(again, alone, strict=True))
+    assert shared <= 2 * control + 1e-6
     for one, other in zip(together, alone, strict=True):
-        assert one.take_loss() == pytest.approx(other.take_loss(), rel=1e-3)
-        for name, tensor in one.tensors().items():
-            reference = other.tensors()[name].double()
-            assert (tensor.double() - reference).norm() <= 0.02 * reference.norm() + 1e-4, name
-    same = all(torch.equal(t, alone[0].tensors()[n]) for n, t in together[0].tensors().items())
-    print("bit-identical" if same else "equal within tolerance, not bit-identical")
+        assert one.take_loss() == pytest.approx(other.take_loss(), rel=1e-2)
+
+
+def _distance(one: Replica, other: Replica) -> float:
+    """Relative distance of the parameters of two replicas."""
+    pairs = list(zip(one.parameters, other.parameters, strict=True))
+    apart = sum(float((a.detach() - b.detach()).double().square().sum()) for a, b in pairs)
+    size = sum(float(b.detach().double().square().sum()) for _, b in pairs)
+    return (apart / size) ** 0.5

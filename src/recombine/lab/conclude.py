@@ -1,7 +1,7 @@
 """From finished runs to an answer: collect the table, judge the claims, draw the figures, write the report.
 
 Everything here is a pure function of tables and configs in the store, so it can be done again at any time without
-training, and published as small files of evidence under `results/`.
+training.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from recombine.errors import RunFailed, UserError
-from recombine.files import read_json, write_json, write_whole
+from recombine.errors import UserError
+from recombine.files import write_json
 from recombine.lab.claims import judge_all
-from recombine.lab.config import RunConfig
-from recombine.lab.experiment import Experiment, Plan
-from recombine.lab.figures import figure_bytes, save_figure, sheet_over_time
+from recombine.lab.experiment import Plan
+from recombine.lab.figures import save_figure, sheet_over_time
 from recombine.lab.provenance import now
-from recombine.lab.report import Report, ReportFigure, interval_text, number_text, write_report
+from recombine.lab.report import Report, ReportFigure, write_report
 from recombine.lab.store import RunFolder, Store
 from recombine.lab.table import Member, collect, read_table, write_table
-from recombine.settings import Settings, build, fingerprint
+from recombine.settings import Settings, fingerprint
 from recombine.training.state import load_tensors
 
 
@@ -127,75 +126,3 @@ def command_of(plan: Plan) -> str:
     for key, value in plan.overrides.items():
         words += ["--set", f"{key}={json.dumps(value)}"]
     return shlex.join(words)
-
-
-def publish(plan: Plan, store: Store, results: Path) -> Path:
-    """Copy the evidence of a concluded experiment into `results/STUDY/EXPERIMENT/` and renew RESULTS.md."""
-    source = store.experiment(plan.experiment.study, plan.experiment.name, variant(plan))
-    target = results / plan.experiment.study / plan.experiment.name
-    for path in sorted(source.iterdir()):
-        if path.name in ("claims.json", "table.parquet", "provenance.json") or path.suffix == ".png":
-            write_whole(target / path.name, path.read_bytes())
-    write_whole(results.parent / "RESULTS.md", results_page(results))
-    return target
-
-
-def renew(experiment: Experiment, results: Path) -> list[dict[str, Any]]:
-    """Judge and draw the committed evidence of an experiment again, from its own table, and renew RESULTS.md."""
-    folder = results / experiment.study / experiment.name
-    table = read_table(folder / "table.parquet")
-    source = read_json(folder / "provenance.json", "make it again with `recombine report --publish`")
-    claims = judge_all(experiment.claims, table, experiment.study, experiment.name, source["budget"])
-    write_json(folder / "claims.json", claims)
-    config = build(RunConfig, next(iter(source["configs"].values())))
-    for name, drawing in experiment.draw(table, config).items():
-        write_whole(folder / f"{name}.png", figure_bytes(drawing.figure, "png"))
-    write_whole(results.parent / "RESULTS.md", results_page(results))
-    return claims
-
-
-def read_results(results: Path) -> list[dict[str, Any]]:
-    """All committed claims, in order of study and experiment."""
-    return [claim for path in sorted(results.glob("*/*/claims.json")) for claim in read_claims(path)]
-
-
-def read_claims(path: Path) -> list[dict[str, Any]]:
-    """The judged claims in one claims.json."""
-    try:
-        claims = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        claims = None
-    if not isinstance(claims, list):
-        raise RunFailed(f"{path} is not readable as JSON: make it again with `recombine report`")
-    return claims
-
-
-def results_page(results: Path) -> str:
-    """RESULTS.md: every committed verdict beside the paper's number, made from `results/` alone."""
-    lines = ["# Results", "", "Generated from `results/` by `recombine report --publish`; do not edit.", ""]
-    for path in sorted(results.glob("*/*/claims.json")):
-        lines += _results_section(path.parent, results.parent)
-    return "\n".join(lines)
-
-
-def _results_section(folder: Path, root: Path) -> list[str]:
-    claims = read_claims(folder / "claims.json")
-    source = read_json(folder / "provenance.json", "make it again with `recombine report --publish`")
-    machine = source["machines"][0]
-    facts = (
-        f"`{source['command']}`",
-        f"{source['runs']} runs, {source['images_seen']:,} images",
-        f"{source['device_seconds']:,.0f} s on {machine['device']}",
-        f"trained {', '.join(source['trained'])}",
-        f"torch {machine['torch']}, Python {machine['python']}, recombine {machine['recombine']}",
-    )
-    rows = [
-        f"| {c['claim']} | {c['says']} | {c['paper']} | {number_text(c['estimate'])} | {interval_text(c['interval'])} "
-        f"| {c['n']} | **{c['verdict']}** |"
-        for c in claims
-    ]
-    heading = ["| claim | says | paper | ours | 95% interval | n | verdict |", "|---|---|---|---|---|---|---|"]
-    notes = [f"- {c['claim']}: {c['note']}" for c in claims if c["note"]]
-    pictures = [f"![{p.stem}]({p.relative_to(root).as_posix()})" for p in sorted(folder.glob("*.png"))]
-    title = f"## {folder.parent.name}/{folder.name}"
-    return [title, "", " · ".join(facts), "", *heading, *rows, "", *notes, "", *pictures, ""]

@@ -156,7 +156,7 @@ def _draw_classes(axes: Axes, table: pl.DataFrame, arm: str, concepts: Concepts,
         Line2D([], [], color=distance_color(d), linewidth=3, label="trained (d0)" if d == 0 else f"distance {d}")
         for d in sorted(set(far.values()))
     ]
-    axes.legend(handles=lines, loc="upper left")
+    axes.legend(handles=lines, loc="upper left", frameon=True, facecolor="white", edgecolor="none", framealpha=0.85)
     return None
 
 

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     import polars
 
 HEADLINE = "continuous"  # the released code's conditions: the image's own colour and size
-DISPLAY = (
-    None  # digits are shape, colour, size, as in the released file names; the paper's figures print shape, size, colour
-)
+DISPLAY = None  # print digits as they are inside: shape, colour, size; the paper's figures print shape, size, colour
 
 SPLIT = design("H32-train1")
 SIZES = {"size_mean": 0.4, "size_separation": 0.2}  # radii 0.5 and 0.3: the released sizes 2.7 and 1.6 have this ratio
@@ -45,8 +43,8 @@ LAPTOP = RunConfig(
     world=ShapesWorld(pixels=16, **SIZES, position_jitter=0.17),
     split=SPLIT.replace(count=5_000),
     network=UNetConfig(channels=32, attention=(2,), norm="batch", activation="gelu"),
-    training=TrainingConfig(images=100_000, batch=32, rate=1.5e-3, decay="constant", ema_images=4_000),
-    evaluation=ConceptEvaluation(points=18, first=3_000, images_per_node=16),
+    training=TrainingConfig(images=80_000, batch=32, rate=1.5e-3, decay="constant", ema_images=4_000),
+    evaluation=ConceptEvaluation(points=16, first=3_000, images_per_node=16),
 )
 SMOKE = RunConfig(
     world=ShapesWorld(pixels=8, position_jitter=0.0),

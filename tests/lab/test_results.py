@@ -1,0 +1,60 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from recombine.errors import RunFailed
+from recombine.lab.experiment import Plan, make_plan
+from recombine.lab.results import publish, read_claims, read_results, renew, results_page
+from recombine.lab.store import Store
+from recombine.studies.concept_graphs.emergence import EXPERIMENT
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return make_plan(EXPERIMENT, "smoke")
+
+
+def test_evidence_is_published_read_and_put_on_one_page(plan: Plan, smoke_store: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    target = publish(plan, Store(smoke_store), results)
+    assert target == results / "concept-graphs" / "emergence"
+    names = {p.name for p in target.iterdir()}
+    pictures = {"figure.png", "cube.png", "judges.png", "samples-continuous.png"}
+    assert names == {"claims.json", "table.parquet", "provenance.json"} | pictures
+    source = Store(smoke_store).experiment("concept-graphs", "emergence", "smoke")
+    assert all((target / name).read_bytes() == (source / name).read_bytes() for name in names)
+    claims = read_results(results)
+    assert claims == json.loads((source / "claims.json").read_text())
+    page = (tmp_path / "RESULTS.md").read_text()
+    assert page == results_page(results)
+    assert "## concept-graphs/emergence" in page
+    for claim in claims:
+        assert f"| {claim['claim']} | {claim['says']} | {claim['paper']} |" in page
+    assert page.count("**undecided**") == len(claims)
+    assert all(f"](results/concept-graphs/emergence/{name})" in page for name in pictures)
+    assert "recombine run concept-graphs/emergence --budget smoke --seeds 1" in page
+
+
+def test_nothing_published_is_an_empty_page(tmp_path: Path) -> None:
+    assert read_results(tmp_path / "results") == []
+    assert results_page(tmp_path / "results").startswith("# Results")
+
+
+def test_evidence_is_judged_and_drawn_again_from_its_own_table(plan: Plan, smoke_store: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    target = publish(plan, Store(smoke_store), results)
+    before = {path.name: path.read_bytes() for path in target.iterdir()}
+    (target / "claims.json").write_text("[]")
+    (target / "figure.png").unlink()
+    assert renew(EXPERIMENT, results) == json.loads(before["claims.json"])
+    assert {path.name: path.read_bytes() for path in target.iterdir()} == before
+    assert (tmp_path / "RESULTS.md").read_text() == results_page(results)
+
+
+def test_damaged_claims_are_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "claims.json"
+    for text in ("{}", "no json"):
+        path.write_text(text)
+        with pytest.raises(RunFailed, match="not readable as JSON"):
+            read_claims(path)
