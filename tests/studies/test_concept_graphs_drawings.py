@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from recombine.lab.figures import DISTANCE_COLORS
 from recombine.lab.table import make_table
-from recombine.studies.concept_graphs.drawings import cube, emergence, node_label, probe_against_reader
+from recombine.studies.concept_graphs.drawings import cube, emergence, probe_against_reader
+from recombine.studies.concept_graphs.graph import node_label
 
 FOUR = {
     "shape": ("circle", "triangle"),

@@ -89,6 +89,9 @@ def _results_section(folder: Path, root: Path) -> list[str]:
     ]
     heading = ["| claim | says | paper | ours | 95% interval | n | verdict |", "|---|---|---|---|---|---|---|"]
     notes = [f"- {c['claim']}: {c['note']}" for c in claims if c["note"]]
-    pictures = [f"![{p.stem}]({p.relative_to(root).as_posix()})" for p in sorted(folder.glob("*.png"))]
+    paths = sorted(
+        folder.glob("*.png"), key=lambda p: (not p.name.startswith("figure"), p.name != "figure.png", p.name)
+    )
+    pictures = [f"![{p.stem}]({p.relative_to(root).as_posix()})" for p in paths]
     title = f"## {folder.parent.name}/{folder.name}"
     return [title, "", " · ".join(facts), "", *heading, *rows, "", *notes, "", *pictures, ""]

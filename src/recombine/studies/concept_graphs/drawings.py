@@ -5,20 +5,16 @@ size, colour). `display` names the order to print; every label shows digits and 
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
-import matplotlib
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from recombine.instruments.curves import emergence_time
 from recombine.lab.figures import (
-    INK,
     SERIES_COLORS,
     SERIES_DASHES,
     accuracy_axis,
@@ -34,14 +30,10 @@ from recombine.lab.figures import (
     put_caption,
 )
 from recombine.lab.table import Curve, curves, distances
-
-Concepts = Mapping[str, tuple[str, ...]]
+from recombine.studies.concept_graphs.graph import Concepts, add_colorbar, draw_graph, node_label, order_caption
 
 THRESHOLD = 0.8
 """Product accuracy at which a class counts as emerged, held for three evaluations or to the end of the curve."""
-
-_AXES = np.array([[1.0, 0.0], [0.0, 1.0], [0.47, 0.36], [2.05, 0.2]])
-"""Where one step in each concept leads on paper: right, up, back, and to the next cube."""
 
 
 def emergence(table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None = None) -> Figure:
@@ -55,8 +47,8 @@ def emergence(table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequen
         bottom_right.set_title("d   Where and when accuracy arrives")
         final, times = _final(table, arm), _times(table, arm)
         if final:
-            _draw_graph(bottom_right, final, distances(table, arm), concepts, display, times)
-            _add_colorbar(figure, bottom_right)
+            draw_graph(bottom_right, final, distances(table, arm), concepts, display, times)
+            add_colorbar(figure, bottom_right)
         else:
             empty_panel(bottom_right, "not measured: reader.product")
         seeds = _seeds(table, arm)
@@ -64,7 +56,7 @@ def emergence(table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequen
             figure,
             f"Arm: {arm}.",
             band_caption(seeds),
-            _order_caption(concepts, display),
+            order_caption(concepts, display),
             "Disc: mean accuracy in percent at the last evaluation; below it, the median over seeds of the images seen "
             f"when it first stays at or above {THRESHOLD:g} for three evaluations or to the end.",
             "Ringed black: trained.",
@@ -91,14 +83,14 @@ def cube(
         for axes, moment in zip(panels.flat, chosen, strict=False):
             axes.set_title(f"{count_text(moment)} images")
             accuracy = _at(measured, moment)
-            _draw_graph(axes, accuracy, distances(table, arm), concepts, display, None, small=True)
+            draw_graph(axes, accuracy, distances(table, arm), concepts, display, None, small=True)
         if chosen:
-            _add_colorbar(figure, panels)
+            add_colorbar(figure, panels)
         put_caption(
             figure,
             f"Arm: {arm}. Disc: product accuracy in percent, mean of n = {_seeds(table, arm)} seeds.",
             "Ringed black: trained.",
-            _order_caption(concepts, display),
+            order_caption(concepts, display),
         )
     return figure
 
@@ -121,18 +113,11 @@ def probe_against_reader(
             figure,
             f"Arm: {arm}.",
             band_caption(_seeds(table, arm)),
-            _order_caption(concepts, display),
+            order_caption(concepts, display),
             "An image without exactly one object is wrong for the reader;",
             "linear probes must name a class even for a blank canvas.",
         )
     return figure
-
-
-def node_label(node: str, concepts: Concepts, display: Sequence[str] | None = None, split: bool = False) -> str:
-    """Digits and words in display order: "011 circle blue small"."""
-    order = _order(concepts, display)
-    words = [names[int(digit)] for digit, names in zip(node, concepts.values(), strict=True)]
-    return "".join(node[i] for i in order) + ("\n" if split else " ") + " ".join(words[i] for i in order)
 
 
 def _draw_classes(axes: Axes, table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None) -> None:
@@ -198,74 +183,6 @@ def _draw_series(
     accuracy_axis(axes, chance=chance)
     axes.legend(loc="best", handlelength=3.2)
     return None
-
-
-def _draw_graph(
-    axes: Axes,
-    accuracy: Mapping[str, float],
-    far: Mapping[str, int],
-    concepts: Concepts,
-    display: Sequence[str] | None,
-    times: Mapping[str, list[float]] | None,
-    small: bool = False,
-) -> None:
-    """The concept graph: a disc for each node, filled by accuracy, an edge where one concept changes."""
-    place = {node: np.array([int(digit) for digit in node]) @ _AXES[: len(node)] for node in accuracy}
-    for one, other in combinations(place, 2):
-        if sum(abs(int(a) - int(b)) for a, b in zip(one, other, strict=True)) == 1:
-            between_cubes = one[:3] == other[:3]
-            color, width = ("#E2E2E2", 1.1) if between_cubes else ("#C4C4C4", 1.7)
-            axes.plot(*zip(place[one], place[other], strict=True), color=color, linewidth=width, zorder=1)
-    shade = matplotlib.colormaps["viridis"]
-    for node, (x, y) in place.items():
-        value, trained = accuracy[node], far.get(node) == 0
-        axes.scatter(
-            x,
-            y,
-            s=620 if small else 1250,
-            color="#EEEEEE" if np.isnan(value) else shade(value),
-            edgecolors="black" if trained else "white",
-            linewidths=3 if trained else 1.5,
-            zorder=3,
-        )
-        text, color = ("–", INK) if np.isnan(value) else (f"{100 * value:.0f}", "black" if value > 0.55 else "white")
-        size = 11 if small else 13
-        axes.text(x, y, text, ha="center", va="center", fontsize=size, weight="bold", color=color, zorder=4)
-        note = node_label(node, concepts, display, split=True)
-        if times is not None:
-            note += "\n" + _time_text(times.get(node, []))
-        axes.annotate(
-            note,
-            (x, y),
-            xytext=(0, -16 if small else -23),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize=9 if small else 10,
-            color=distance_color(far.get(node)),
-            linespacing=1.15,
-            bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6},
-            zorder=5,
-        )
-    axes.margins(0.17, 0.12)
-    low, high = axes.get_ylim()
-    axes.set_ylim(low - 0.22, high)
-    axes.set_axis_off()
-
-
-def _add_colorbar(figure: Figure, axes: Axes | NDArray[np.object_]) -> None:
-    mappable = matplotlib.cm.ScalarMappable(Normalize(0, 1), "viridis")
-    bar = figure.colorbar(mappable, ax=axes, shrink=0.6, aspect=28, pad=0.01, ticks=[0, 0.5, 1])
-    bar.set_label("product accuracy")
-    bar.outline.set_visible(False)
-
-
-def _time_text(times: Sequence[float]) -> str:
-    """The median emergence time; how many seeds, unless all of them."""
-    reached = sum(np.isfinite(times))
-    middle = float(np.median(times)) if times else np.inf
-    share = "" if reached == len(times) else f" ({reached}/{len(times)} seeds)"
-    return (f"at {count_text(middle)}" if np.isfinite(middle) else "not reached") + share
 
 
 def _final(table: pl.DataFrame, arm: str) -> dict[str, float]:
@@ -340,16 +257,3 @@ def _chance(concepts: Concepts) -> float:
 
 def _seeds(table: pl.DataFrame, arm: str) -> int:
     return table.filter(pl.col("arm") == arm)["seed"].n_unique()
-
-
-def _order(concepts: Concepts, display: Sequence[str] | None) -> list[int]:
-    names = list(concepts)
-    order = list(display) if display is not None else names
-    if sorted(order) != sorted(names):
-        raise ValueError(f"display {order} is not an order of the concepts {names}")
-    return [names.index(name) for name in order]
-
-
-def _order_caption(concepts: Concepts, display: Sequence[str] | None) -> str:
-    names = list(concepts)
-    return f"Digits: {', '.join(names[i] for i in _order(concepts, display))}."
