@@ -78,4 +78,5 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 def _cpu_has_bfloat16() -> bool:
     """Whether this CPU multiplies bfloat16 in hardware; without it autocast only costs time."""
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    asks = [getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")]
+    return any(ask() for ask in asks if ask is not None)  # torch keeps these questions to itself

@@ -77,7 +77,7 @@ class Replica:
         )  # fmt: skip
         self._prime_optimizer()
         self._draw_sigma = schedule.drawer(device)
-        self._stream = seeds.fold(order_seed, "order") << 32
+        self._first_key = seeds.fold(order_seed, "order") << 32
         self._offsets = torch.arange(config.batch, device=device)
         self._loss = compiled_loss if execution.compile else batch_loss
         # A stream of its own: graphs captured on one stream share matrix-product workspaces and must not overlap.
@@ -87,6 +87,8 @@ class Replica:
 
     def prepare(self) -> None:
         """Capture the step where graphs are used; before any other work is under way on the device."""
+        if self._side is not None:
+            torch.cuda.synchronize()
         if self.execution.graphs and self._replay is None:
             self._replay = self._capture()
 
@@ -104,7 +106,7 @@ class Replica:
 
     def _step(self) -> None:
         config = self.config
-        key = self._stream + self.seen + self._offsets  # [batch]
+        key = self._first_key + self.seen + self._offsets  # [batch]
         self.rate.copy_(config.rate * _rate_factor(config, self.seen))
         with torch.autocast(self.seen.device.type, torch.bfloat16, enabled=self.execution.precision == "bfloat16"):
             loss = self._loss(self.model, self.pool, key, self._draw_sigma, config.weighting)
@@ -129,6 +131,7 @@ class Replica:
 
     def take_loss(self) -> float:
         """Mean loss since the last call; a loss that is not finite stops the run with the last checkpoint intact."""
+        self._settle()
         mean = self.loss_sum.item() / max(1, self._loss_since)
         self.loss_sum.zero_()
         self._loss_since = 0
@@ -141,6 +144,7 @@ class Replica:
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that a later step depends on, by name: the checkpoint."""
+        self._settle()
         state: dict[str, Tensor] = {f"model.{k}": v for k, v in self.model.state_dict().items()}
         names = [name for name, p in self.model.named_parameters() if p.requires_grad]
         for name, parameter in zip(names, self.parameters, strict=True):
@@ -158,7 +162,13 @@ class Replica:
 
     def weights(self) -> dict[str, Tensor]:
         """The state of the model that is evaluated: the running average where there is one."""
+        self._settle()
         return dict(self.model.state_dict()) | self.average
+
+    def _settle(self) -> None:
+        """Wait for the steps under way, so that what is read next is there."""
+        if self._side is not None:
+            self._side.synchronize()
 
     def _prime_optimizer(self) -> None:
         """Let Adam make its state now, all zero, so that checkpoints and graphs find it before the first step."""
