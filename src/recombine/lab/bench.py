@@ -4,10 +4,13 @@
 same network and batch; `fleet` compares replicas side by side with the same replicas one after another.
 """
 
+import multiprocessing
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
@@ -42,10 +45,15 @@ def run_bench(device: str = "auto", seconds: float = 5.0) -> dict[str, Any]:
         network, small = UNetConfig(channels=24, norm="batch", activation="gelu"), None
         training = TrainingConfig(batch=64)
     pool = make_pool(world, design("H32-train1"), 0, fast.device)
-    plain = plain_rate(world, network, training, pool, fast.device, seconds)
-    if not on_gpu:
-        keep_freed_memory()  # part of the fast way, so only after the plain way was measured
-    quick = replica_rates([_replica(world, network, training, pool, fast)], seconds)[0]
+    replica = _replica(world, network, training, pool, fast)
+    replica.prepare()
+    if on_gpu:
+        ways = (plain_step(world, network, training, pool, fast.device), replica.step)
+        plain, quick = sustained_rates(ways, training.batch, seconds, on_gpu)
+    else:
+        keep_freed_memory()
+        with _in_another_process(world, network, training, fast.threads) as plain_elsewhere:
+            plain, quick = sustained_rates((plain_elsewhere, replica.step), training.batch, seconds, on_gpu)
     flop = training_flop(world, network)
     matmul = matmul_rate(fast, seconds)
     drawn = render_rate(seconds)
@@ -69,10 +77,10 @@ def run_bench(device: str = "auto", seconds: float = 5.0) -> dict[str, Any]:
     return {"ratios": ratios, "raw": raw, "date": now(), "seconds_each": seconds, "machine": describe_machine(fast)}
 
 
-def plain_rate(
-    world: ShapesWorld, network: UNetConfig, training: TrainingConfig, pool: Pool, device: str, seconds: float
-) -> float:
-    """Images a second of the loop that papers ship: DataLoader, float32, eager, one `.item()` a step."""
+def plain_step(
+    world: ShapesWorld, network: UNetConfig, training: TrainingConfig, pool: Pool, device: str
+) -> Callable[[], None]:
+    """A step of the loop that papers ship: DataLoader, float32, eager, one `.item()` a step."""
     from torch.utils.data import DataLoader, TensorDataset
 
     model = _model(world, network, 0).to(device)
@@ -94,7 +102,38 @@ def plain_rate(
         loss.item()
 
     batches = (batch for _ in iter(int, 1) for batch in loader)
-    return sustained_rate(lambda: step(next(batches)), training.batch, seconds, on_gpu)
+    return lambda: step(next(batches))
+
+
+@contextmanager
+def _in_another_process(
+    world: ShapesWorld, network: UNetConfig, training: TrainingConfig, threads: int
+) -> Iterator[Callable[[], None]]:
+    """The plain step in a process that keeps no freed memory: a process cannot have it both ways."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    child = context.Process(target=_serve_plain, args=(there, world, network, training, threads), daemon=True)
+    child.start()
+
+    def step() -> None:
+        here.send(True)
+        here.recv()
+
+    try:
+        yield step
+    finally:
+        here.send(False)
+        child.join()
+
+
+def _serve_plain(
+    news: Connection, world: ShapesWorld, network: UNetConfig, training: TrainingConfig, threads: int
+) -> None:
+    torch.set_num_threads(threads)
+    step = plain_step(world, network, training, make_pool(world, design("H32-train1"), 0, "cpu"), "cpu")
+    while news.recv():
+        step()
+        news.send(None)
 
 
 def replica_rates(fleet: list[Replica], seconds: float) -> list[float]:
@@ -117,7 +156,7 @@ def replica_rates(fleet: list[Replica], seconds: float) -> list[float]:
                 replica.step()
 
     ways = (one_after_another, side_by_side) if on_gpu and len(fleet) > 1 else (one_after_another,)
-    return [sustained_rate(way, images, seconds, on_gpu) for way in ways]
+    return sustained_rates(ways, images, seconds, on_gpu)
 
 
 def render_rate(seconds: float) -> float:
@@ -163,8 +202,13 @@ def _replica(
 
 def sustained_rate(work: Callable[[], object], amount: float, seconds: float, on_gpu: bool) -> float:
     """Amount a second, the median of five timings that fill `seconds` after a warm-up."""
+    return sustained_rates([work], amount, seconds, on_gpu)[0]
 
-    def timed(repeats: int) -> float:
+
+def sustained_rates(ways: Sequence[Callable[[], object]], amount: float, seconds: float, on_gpu: bool) -> list[float]:
+    """The same for several ways to do the same amount; timings alternate, so that a busy moment meets all of them."""
+
+    def timed(work: Callable[[], object], repeats: int) -> float:
         began = time.perf_counter()
         for _ in range(repeats):
             work()
@@ -172,6 +216,8 @@ def sustained_rate(work: Callable[[], object], amount: float, seconds: float, on
             torch.cuda.synchronize()
         return time.perf_counter() - began
 
-    timed(3)
-    repeats = max(1, round(seconds / 5 / (timed(3) / 3)))
-    return amount * repeats / statistics.median(timed(repeats) for _ in range(5))
+    for work in ways:
+        timed(work, 3)
+    repeats = [max(1, round(seconds / 5 / (timed(work, 3) / 3))) for work in ways]
+    rounds = [[timed(work, count) / count for work, count in zip(ways, repeats, strict=True)] for _ in range(5)]
+    return [amount / statistics.median(times) for times in zip(*rounds, strict=True)]
