@@ -215,6 +215,7 @@ def _conclude(plan: Any, store: Any, options: argparse.Namespace) -> None:
 
 def _print_claims(claims: list[dict[str, Any]]) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from recombine.lab.report import interval_text, number_text
@@ -227,7 +228,9 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
         ours = f"ours {number_text(c['estimate'])} ({interval_text(c['interval'])}), n = {c['n']}; paper: {c['paper']}"
         source = f"{c['study']}/{c['experiment']}, {c['budget']}. {c['note']}"
         verdict = f"[{colors[c['verdict']]}]{c['verdict']}[/]"
-        lines.add_row(f"[bold]{c['claim']}[/]", verdict, f"{c['says']}\n{ours}\n[dim]{source}[/]")
+        lines.add_row(
+            f"[bold]{c['claim']}[/]", verdict, f"{escape(c['says'])}\n{escape(ours)}\n[dim]{escape(source)}[/]"
+        )
     Console(highlight=False).print(lines)
 
 

@@ -16,7 +16,6 @@ from recombine.lab.claims import (
     bootstrap_interval,
     judge_all,
     judge_every,
-    paired,
     proportion_interval,
     verdict_above,
     verdict_below,
@@ -113,12 +112,6 @@ def test_every_seed() -> None:
     assert judge_every(0, 0) == Judgement(None, (0.0, 1.0), 0, "undecided")
     with pytest.raises(ValueError):
         verdict_every(6, 5)
-
-
-def test_pairs_are_matched_by_seed() -> None:
-    assert paired({2: 5.0, 0: 3.0, 7: 1.0}, {0: 1.0, 2: 1.0, 9: 0.0}).tolist() == [2.0, 4.0]
-    with pytest.raises(NotMeasured):
-        paired({0: 1.0}, {1: 1.0})
 
 
 def table_of(values: list[float]) -> pl.DataFrame:

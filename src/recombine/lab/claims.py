@@ -7,7 +7,7 @@ it does, undecided otherwise, and always undecided on fewer than five seeds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -142,14 +142,6 @@ def bootstrap_interval(
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
         interval = float(low), float(high)
     return interval
-
-
-def paired(first: Mapping[int, float], second: Mapping[int, float]) -> NDArray[np.float64]:
-    """first - second in every seed that has both, in order of seed.  # [n]"""
-    common = sorted(first.keys() & second.keys())
-    if not common:
-        raise NotMeasured("no seed has both quantities")
-    return np.array([first[seed] - second[seed] for seed in common], dtype=np.float64)
 
 
 def _bca(

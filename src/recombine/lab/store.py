@@ -130,9 +130,6 @@ class RunFolder:
         """Where the samples drawn at this moment go; the zeros make a listing run in time."""
         return self.path / "samples" / f"{images_seen:012d}.safetensors"
 
-    def sheet_path(self, images_seen: int) -> Path:
-        return self.path / "sheets" / f"{images_seen:012d}.png"
-
     @property
     def exists(self) -> bool:
         return self.config_path.is_file()

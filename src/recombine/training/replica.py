@@ -22,7 +22,6 @@ from recombine.worlds.splits import Pool, draw
 
 EMA_RAMP = 0.05  # the average never reaches back further than this fraction of the training so far
 
-
 Momentum = Annotated[float, Field(ge=0, lt=1)]
 
 
