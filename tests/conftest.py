@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from recombine.studies.concept_graphs.emergence import SMOKE
 from recombine.training.execution import Execution
 
 EXPERIMENT = "concept-graphs/emergence"
+
+# A shell starts its background jobs deaf to Ctrl-C; the tests press it, also when they run as such a job.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The loop observes every milestone once, loses no neighbour of a failed replica, and saves when it should."""
 
+import signal
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -309,3 +310,18 @@ def test_ctrl_c_inside_a_step_changes_nothing(moment):
     whole = trained(make_replica())
     for name, tensor in trained(resumed).items():
         assert torch.equal(tensor, whole[name]), name
+
+
+def test_a_job_that_is_deaf_to_ctrl_c_stays_deaf():
+    """As nohup and background jobs ask: what was ignored is not listened to while training."""
+    heard = []
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        diary = Diary(Dummy(), [8])
+        watch = Trainee(
+            diary.replica, [8], lambda seen: heard.append(signal.getsignal(signal.SIGINT)), diary.save, diary.report
+        )
+        train([watch])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIG_IGN]

@@ -110,7 +110,8 @@ def _held_interrupts() -> Iterator[Callable[[], bool]]:
         if len(asked) > 2:
             raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, hold) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]  # as nohup asks
+    before = {number: signal.signal(number, hold) for number in heard}
     try:
         yield lambda: bool(asked)
     finally:
