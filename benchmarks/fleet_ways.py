@@ -105,7 +105,7 @@ def stacked_rate(device: str, replicas: int, seconds: float) -> float:
             return torch.func.functional_call(skeleton.network, _inner(weights) | _inner(fixed), inputs)
 
         stand_in = NetworkDenoiser(_Called(answer), "noise")
-        return batch_loss(stand_in, pool, key, draw_sigma, "simple")
+        return batch_loss(stand_in, pool, key, draw_sigma, "simple", 0.0)
 
     gradients = torch.func.vmap(torch.func.grad(loss), in_dims=(0, 0, None))
 

@@ -96,8 +96,8 @@ def show_plan(options: argparse.Namespace) -> None:
     plan = _plan(options)
     sets = [word for text in options.set for word in ("--set", text)]
     rows = [
-        {"arm": r.arm, "seed": r.seed, "address": r.address, "images": r.config.training.total,
-         "command": shlex.join(["recombine", "run", plan.experiment.address, "--budget", plan.budget, "--seeds",
+        {"arm": r.arm, "seed": r.seed, "address": r.address, "images": r.config.total,
+         "command": shlex.join(["recombine", "run", plan.experiment.typed, "--budget", plan.budget, "--seeds",
                                 str(r.seed + 1), *sets, "--store", options.store, "--only", f"{r.arm}:{r.seed}"])}
         for r in plan.runs
     ]  # fmt: skip
@@ -123,8 +123,9 @@ def show_status(options: argparse.Namespace) -> None:
                     pass
             except Busy:
                 state = "running"
-        rows.append({"run": folder.address, "state": state, "measured_to": seen,
-                     "images": config["training"]["images"], "seed": config["seeds"]["init"]})  # fmt: skip
+        images = config["training"]["images"] if "training" in config else seen  # a computation has no training
+        rows.append({"run": folder.address, "state": state, "measured_to": seen, "images": images,
+                     "seed": config["seeds"]["init"]})  # fmt: skip
     if options.json:
         _print_json(rows)
         return
@@ -237,10 +238,14 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
 def _plan(options: argparse.Namespace) -> Any:
     from recombine.lab.config import parse_override
     from recombine.lab.experiment import find_experiment, make_plan
+    from recombine.lab.own import is_file, load_own
     from recombine.studies import EXPERIMENTS
     from recombine.training.execution import resolve_device
 
-    experiment = find_experiment(EXPERIMENTS, options.address)
+    if is_file(options.address):
+        experiment = load_own(Path(options.address), EXPERIMENTS)
+    else:
+        experiment = find_experiment(EXPERIMENTS, options.address)
     device = resolve_device(options.device)
     budget = options.budget or ("full" if device.startswith("cuda") else "laptop")
     overrides = dict(parse_override(text) for text in options.set)
@@ -302,7 +307,7 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     def with_plan(made: argparse.ArgumentParser) -> argparse.ArgumentParser:
-        made.add_argument("address", metavar="STUDY/EXPERIMENT")
+        made.add_argument("address", metavar="STUDY/EXPERIMENT", help="of `recombine list`, or a YAML or Python file")
         made.add_argument("--budget", choices=("smoke", "laptop", "full"), help="default: full on a GPU, else laptop")
         made.add_argument("--seeds", type=int, metavar="N", help="how many seeds (default: the budget's)")
         made.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")

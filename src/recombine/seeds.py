@@ -45,27 +45,21 @@ def keys(seed: int, name: str, index: Tensor) -> Tensor:
 
 def bits(key: Tensor, count: int, lane: int = 0) -> Tensor:
     """`count` hashed 32-bit words for each key, as int64; `lane` separates draws that share a key.  # [n, count]"""
-    low, high = key & _MASK, (key >> 32) & _MASK
-    lanes = torch.full_like(key, lane * 0x632BE5AB & _MASK)
-    base = _mix(low ^ _mix(high ^ _mix(lanes)))  # two words of state, mixed in two orders:
-    twin = _mix(high ^ _mix(low ^ _mix(lanes ^ 0x5BD1E995)))  # no two streams share both
-    step = _mix(torch.arange(count, device=key.device, dtype=torch.int64))  # [count]
-    return _mix(_mix((base[:, None] + step) & _MASK) ^ twin[:, None])
+    return _words(key, count, lane).to(torch.int64) & _MASK
 
 
 def uniform(key: Tensor, shape: Sequence[int] = (), lane: int = 0) -> Tensor:
     """Uniform numbers in the open interval (0, 1), float32.  # [n, *shape]"""
-    words = bits(key, math.prod(shape), lane)
-    return (((words >> 9).float() + 0.5) * 2.0**-23).reshape(len(key), *shape)  # 23 bits and a half: exact in float32
+    return _open_unit(_words(key, math.prod(shape), lane)).reshape(len(key), *shape)
 
 
 def normal(key: Tensor, shape: Sequence[int] = (), lane: int = 0) -> Tensor:
-    """Standard normal numbers, float32, by Box and Muller.  # [n, *shape]"""
+    """Standard normal numbers, float32, by Box and Muller; none is beyond 5.8.  # [n, *shape]"""
     count = math.prod(shape)
     half = (count + 1) // 2
-    words = bits(key, 2 * half, lane)
-    radius = torch.sqrt(-2.0 * torch.log((words[:, :half].float() + 0.5) * 2.0**-32))
-    angle = (2.0 * math.pi * 2.0**-32) * words[:, half:].float()
+    words = _words(key, 2 * half, lane)
+    radius = torch.sqrt(-2.0 * torch.log(_open_unit(words[:, :half])))
+    angle = (2.0 * math.pi * 2.0**-32) * words[:, half:].float()  # from -pi to pi
     both = torch.cat([radius * torch.cos(angle), radius * torch.sin(angle)], dim=1)  # [n, 2 half]
     return both[:, :count].reshape(len(key), *shape)
 
@@ -78,8 +72,28 @@ def torch_seeded(seed: int) -> Iterator[None]:
         yield
 
 
+def _words(key: Tensor, count: int, lane: int) -> Tensor:
+    """The words as int32, the sign bit among them: half the work of int64.  # [n, count]"""
+    low, high = key.to(torch.int32), (key >> 32).to(torch.int32)  # the casts keep the low word
+    lanes = torch.full_like(low, _signed(lane * 0x632BE5AB))
+    base = _mix(low ^ _mix(high ^ _mix(lanes)))  # two words of state, mixed in two orders:
+    twin = _mix(high ^ _mix(low ^ _mix(lanes ^ 0x5BD1E995)))  # no two streams share both
+    step = _mix(torch.arange(count, device=key.device, dtype=torch.int32))  # [count]
+    return _mix(_mix(base[:, None] + step) ^ twin[:, None])
+
+
 def _mix(h: Tensor) -> Tensor:
-    """The 32-bit finaliser of MurmurHash3; products wrap in int64 and the mask keeps their low word."""
-    h = ((h ^ (h >> 16)) * 0x85EBCA6B) & _MASK
-    h = ((h ^ (h >> 13)) * 0xC2B2AE35) & _MASK
-    return h ^ (h >> 16)
+    """The 32-bit finaliser of MurmurHash3 on int32: products wrap, and a mask makes each shift an unsigned one."""
+    h = (h ^ ((h >> 16) & 0xFFFF)) * _signed(0x85EBCA6B)
+    h = (h ^ ((h >> 13) & 0x7FFFF)) * _signed(0xC2B2AE35)
+    return h ^ ((h >> 16) & 0xFFFF)
+
+
+def _open_unit(words: Tensor) -> Tensor:
+    """The upper 23 bits of each word and a half, in (0, 1): exact in float32."""
+    return (((words >> 9) & 0x7FFFFF).float() + 0.5) * 2.0**-23
+
+
+def _signed(word: int) -> int:
+    """The low 32 bits of a number as int32 reads them."""
+    return ((word + 2**31) & _MASK) - 2**31

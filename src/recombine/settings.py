@@ -87,9 +87,20 @@ def _explain(kind: type[BaseModel], error: ValidationError) -> str:
 
 
 def _without_tags(kind: type[BaseModel], location: list[str]) -> list[str]:
-    """The path as a person writes it: pydantic also names the tag of a discriminated union."""
-    tags = {part for depth, part in enumerate(location) if part not in _fields_at(kind, location[:depth])}
-    return [part for depth, part in enumerate(location) if depth == len(location) - 1 or part not in tags]
+    """The path as a person writes it: after a field that may hold models of several kinds pydantic names the kind."""
+    models: list[type[BaseModel]] = [kind]
+    path: list[str] = []
+    tagged = False  # whether the next part may be a tag
+    for part in location:
+        kinds = {model.model_fields["kind"].default: model for model in models if "kind" in model.model_fields}
+        if tagged and part in kinds:
+            models, tagged = [kinds[part]], False
+            continue
+        path.append(part)
+        fields = [model.model_fields[part] for model in models if part in model.model_fields]
+        models = [below for field in fields for below in _models_in(field.annotation)] or models
+        tagged = len(models) > 1
+    return path
 
 
 def _nearest(key: str, known: Mapping[str, Any], where: str) -> str:

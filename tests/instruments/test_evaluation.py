@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recombine.denoisers.exact import EmpiricalDenoiser
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, LinearSchedule
+from recombine.instruments import evaluation as module
 from recombine.instruments.evaluation import Audit, ConceptEvaluation, measure
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.shapes import ShapesWorld
@@ -65,6 +66,12 @@ def test_a_denoiser_that_draws_the_prototype_is_right_everywhere():
         assert values(rows, f"reader.{name}") == [1.0] * 8
         assert values(rows, f"probe.{name}") == [1.0] * 8
     assert values(rows, "reader.none") == values(rows, "reader.several") == [0.0] * 8
+    for place, (concept, names) in enumerate(WORLD.concepts.items()):
+        for digit, name in enumerate(names):
+            shown = [float(node[place] == str(digit)) for node in NODES]
+            assert values(rows, f"reader.{concept}={name}") == shown
+    for kind in ("none", "several", "other"):
+        assert values(rows, f"probe.product.{kind}") == [0.0] * 8
 
 
 def test_a_blank_canvas_is_nothing_to_the_reader_but_something_to_the_probes():
@@ -74,6 +81,9 @@ def test_a_blank_canvas_is_nothing_to_the_reader_but_something_to_the_probes():
         assert values(rows, f"reader.{name}") == [0.0] * 8
     # A probe must answer one value of each concept, so the same canvas passes for exactly one of the nodes.
     assert sorted(values(rows, "probe.product")) == [0.0] * 7 + [1.0]
+    assert values(rows, "probe.product.none") == values(rows, "probe.product")
+    assert values(rows, "probe.product.several") == values(rows, "probe.product.other") == [0.0] * 8
+    assert values(rows, "reader.shape=circle") == values(rows, "reader.size=small") == [0.0] * 8
 
 
 @pytest.mark.parametrize("concept", [0, 1, 2])
@@ -86,6 +96,8 @@ def test_one_wrong_concept_is_that_concept(concept):
         assert values(rows, f"probe.{name}") == [float(place != concept)] * 8
     assert values(rows, "reader.product") == values(rows, "reader.marginals") == [0.0] * 8
     assert values(rows, "reader.additive") == pytest.approx([2 / 3] * 8)
+    blue = [float(digits[1] == 1) for digits in swapped.tolist()]
+    assert values(rows, "reader.color=blue") == blue  # what was drawn, not what was asked for
 
 
 def test_two_objects_are_several():
@@ -98,6 +110,8 @@ def test_two_objects_are_several():
     several, right_ones = values(rows, "reader.several"), values(rows, "reader.product")
     assert [several[i] for i in range(8) if small[i]] == [1.0] * 4
     assert [right_ones[i] for i in range(8) if small[i]] == [0.0] * 4
+    passed, as_several = values(rows, "probe.product"), values(rows, "probe.product.several")
+    assert [as_several[i] for i in range(8) if small[i]] == [passed[i] for i in range(8) if small[i]]
 
 
 def test_nan_is_never_right():
@@ -105,6 +119,7 @@ def test_nan_is_never_right():
     assert images.isnan().all()
     assert values(rows, "reader.none") == [1.0] * 8
     assert values(rows, "reader.product") == values(rows, "probe.product") == [0.0] * 8
+    assert values(rows, "probe.product.none") == [0.0] * 8
     json.dumps(rows, allow_nan=False)  # every value is a number
 
 
@@ -143,7 +158,9 @@ def test_rows_are_tidy():
     parts = ("product", "shape", "color", "size", "additive", "marginals")
     assert instruments == {
         *(f"{who}.{what}" for who in ("reader", "probe") for what in parts),
+        *(f"reader.{concept}={name}" for concept, names in WORLD.concepts.items() for name in names),
         "reader.none", "reader.several", "probe.probability",
+        "probe.product.none", "probe.product.several", "probe.product.other",
     }  # fmt: skip
     assert len(rows) == 8 * len(instruments)
     distances = {row["node"]: row["distance"] for row in rows}
@@ -195,6 +212,8 @@ def test_tools_say_how_right_they_are_on_real_images():
         assert min(calibration(f"calibration.probe.{concept}").values()) >= 0.9
     assert calibration("calibration.reader.none")["blank"] == 1.0
     assert TOOLS.probes.concepts == WORLD.concepts
+    module._tools.cache_clear()
+    assert CONFIG.tools(WORLD, 0) is not TOOLS
     assert CONFIG.tools(WORLD, 0).calibration == TOOLS.calibration
     assert CONFIG.tools(WORLD, 1).calibration != TOOLS.calibration
 

@@ -14,6 +14,8 @@ WORLDS = {
     "32": (ShapesWorld(pixels=32), 0.995),
     "16": (ShapesWorld(pixels=16, position_jitter=0.05), 0.99),
     "backgrounds": (ShapesWorld(backgrounds=("white", "black")), 0.995),
+    "off-white": (ShapesWorld(background_jitter=0.1), 0.995),
+    "greys": (ShapesWorld(backgrounds=("white", "grey", "black"), background_jitter=0.1), 0.995),
     "three": (
         ShapesWorld(
             shapes=("circle", "triangle", "square"),
@@ -54,7 +56,7 @@ def test_real_images_of_every_node(name):
     assert right(reading, digits).view(len(world.nodes), per_node).double().mean(1).min() >= least
 
 
-@pytest.mark.parametrize("name", ["28", "16", "backgrounds"])
+@pytest.mark.parametrize("name", ["28", "16", "backgrounds", "off-white"])
 def test_noise_blur_and_tint_do_not_disturb_it(name):
     world, _ = WORLDS[name]
     images, digits = real_images(world, world.nodes, 50, 8, "reader-test")
@@ -81,7 +83,7 @@ def test_measures_are_those_of_the_factors():
     assert reading.residuals.amin(1).max() < 0.01
 
 
-@pytest.mark.parametrize("name", ["28", "16", "backgrounds"])
+@pytest.mark.parametrize("name", ["28", "16", "backgrounds", "off-white"])
 def test_nothing_is_read_where_there_is_nothing(name):
     world, _ = WORLDS[name]
     for kind, images in empty_images(world, 50, 0).items():
@@ -171,10 +173,21 @@ def test_halfway_between_two_shapes_is_no_shape():
     assert read(morphs, WORLD).digits[:, 0].tolist() == [0, -1, 1]
 
 
-def test_a_wrong_background_is_unreadable():
-    prototype = WORLD.prototype(WORLD.digits("010"))
+@pytest.mark.parametrize("name", ["28", "off-white"])
+def test_a_wrong_background_is_unreadable(name):
+    world, _ = WORLDS[name]
+    prototype = world.prototype(world.digits("010"))
     prototype[:, 5] = 0.5
-    assert (read(WORLD.render(prototype), WORLD).digits == -1).all()
+    assert (read(world.render(prototype), world).digits == -1).all()
+
+
+def test_a_grey_paper_belongs_to_a_world_that_has_it():
+    """The darkest paper of a world whose white varies much; nothing to one whose white is white."""
+    prototype = WORLD.prototype(WORLD.digits("010"))
+    prototype[:, 5] = 0.53
+    image = WORLD.render(prototype)
+    assert (read(image, WORLD).digits == -1).all()
+    assert read(image, WORLD.replace(background_jitter=0.24)).digits.tolist() == [[0, 1, 0]]
 
 
 def test_broken_and_missing_images():

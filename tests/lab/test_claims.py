@@ -14,8 +14,11 @@ from recombine.lab.claims import (
     Judgement,
     NotMeasured,
     bootstrap_interval,
+    judge_above,
     judge_all,
+    judge_below,
     judge_every,
+    judge_within,
     proportion_interval,
     verdict_above,
     verdict_below,
@@ -112,6 +115,46 @@ def test_every_seed() -> None:
     assert judge_every(0, 0) == Judgement(None, (0.0, 1.0), 0, "undecided")
     with pytest.raises(ValueError):
         verdict_every(6, 5)
+
+
+@pytest.mark.parametrize(
+    ("value", "above", "below", "within"),
+    [
+        (0.7, "holds", "fails", "holds"),
+        (0.9, "holds", "fails", "fails"),
+        (0.2, "fails", "holds", "fails"),
+        (0.5, "fails", "fails", "holds"),
+    ],
+)
+def test_the_mean_of_equal_seeds_is_judged_as_a_point(value: float, above: str, below: str, within: str) -> None:
+    seeds = [value] * MIN_SEEDS
+    assert judge_above(seeds, 0.5) == Judgement(pytest.approx(value), (value, value), 5, above)
+    assert judge_below(seeds, 0.5).verdict == below
+    assert judge_within(seeds, 0.5, 0.8, "a note") == Judgement(
+        pytest.approx(value), (value, value), 5, within, "a note"
+    )
+    for few in range(1, MIN_SEEDS):
+        for judged in (judge_above(seeds[:few], 0.5), judge_below(seeds[:few], 0.5), judge_within(seeds[:few], 0, 1)):
+            assert (judged.estimate, judged.n, judged.verdict) == (pytest.approx(value), few, "undecided")
+
+
+def test_seeds_that_differ_are_judged_by_the_interval_of_their_mean() -> None:
+    values = [0.2, 0.8, 0.4, 0.9, 0.6, 0.7]
+    interval = bootstrap_interval(values)
+    assert interval is not None
+    low, high = interval
+    assert low < 0.6 < high
+    for judged in (judge_above(values, 0.6), judge_below(values, 0.6), judge_within(values, 0.6, 1)):
+        assert judged == Judgement(pytest.approx(0.6), interval, 6, "undecided")
+    assert judge_above(values, low - 0.01).verdict == judge_below(values, high + 0.01).verdict == "holds"
+    assert judge_above(values, high + 0.01).verdict == judge_below(values, low - 0.01).verdict == "fails"
+    assert judge_within(values, low - 0.01, high + 0.01).verdict == "holds"
+    assert judge_within(values, high + 0.01, 1).verdict == judge_within(values, 0, low - 0.01).verdict == "fails"
+    assert judge_above(np.array([values]), 0.6) == judge_above(values, 0.6)
+
+
+def test_one_seed_has_an_estimate_and_no_interval() -> None:
+    assert judge_above([0.9], 0.5) == Judgement(0.9, None, 1, "undecided")
 
 
 def table_of(values: list[float]) -> pl.DataFrame:

@@ -61,6 +61,69 @@ def test_what_cannot_be_run_is_refused_before_anything_is_written(changes: dict[
     assert refusal.value.exit_status == 2
 
 
+def after(start: RunConfig, **changes: Any) -> RunConfig:
+    """The same run with some fields changed, from the weights of `start`."""
+    return override(start, changes).replace(start=start.model_dump())
+
+
+def test_where_a_run_starts_is_part_of_what_it_is() -> None:
+    child = after(SMOKE)
+    assert child.start == SMOKE
+    assert build(RunConfig, json.loads(json.dumps(child.model_dump(mode="json")))) == child
+    elsewhere = SMOKE.replace(start=SMOKE.with_seeds(Seeds.all(1)).model_dump())
+    addresses = {config.address for config in (SMOKE, child, after(child), elsewhere)}
+    assert len(addresses) == 4
+    assert child.replace(start=None).address == SMOKE.address
+
+
+def test_seeds_reach_every_run_before_it() -> None:
+    config = after(after(SMOKE))
+    seeds = Seeds(data=1, init=2, order=3, sampling=4)
+    changed = config.with_seeds(seeds)
+    assert [run.seeds for run in changed.ancestry()] == [seeds] * 3
+    assert changed.with_seeds(SMOKE.seeds) == config  # and nothing else was changed
+    assert SMOKE.with_seeds(seeds) == SMOKE.replace(seeds=seeds.model_dump())
+
+
+def test_the_eldest_comes_first() -> None:
+    child = after(SMOKE, prediction="v")
+    youngest = after(child, prediction="x0")
+    assert SMOKE.ancestry() == [SMOKE]
+    assert youngest.ancestry() == [SMOKE, child, youngest]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"network.channels": 16}, "another network: give start.network and network alike"),
+        ({"prediction": "v"}, "another prediction: give start.prediction and prediction alike"),
+        ({"world.pixels": 16}, "another world"),
+        ({"world.conditioning": "binary"}, "another world"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(changes: dict[str, Any], says: str) -> None:
+    for config in (after(SMOKE, **changes), after(after(SMOKE, **changes))):  # its own start, or that of its start
+        with pytest.raises(UserError, match=says) as refusal:
+            config.check()
+        assert "\n" not in str(refusal.value)
+    override(SMOKE, changes).check()  # alone it can be run
+
+
+def test_a_start_that_cannot_be_run_is_refused() -> None:
+    with pytest.raises(UserError, match="trains on nothing"):
+        SMOKE.replace(start=override(SMOKE, {"split.train": []}).model_dump()).check()
+    with pytest.raises(UserError, match=r"start\.prediction"):
+        SMOKE.replace(start={**SMOKE.model_dump(), "prediction": "noises"})
+
+
+def test_what_is_learned_may_change_from_one_run_to_the_next() -> None:
+    changes = {
+        "split.train": ["111"], "training.rate": 1e-5, "training.batch": 8, "schedule.steps": 400,
+        "world.color_jitter": 0.05, "evaluation.points": 2, "seeds.init": 3,
+    }  # fmt: skip
+    after(after(SMOKE, **changes), **{"split.train": ["110"]}).check()
+
+
 @pytest.mark.parametrize(
     ("text", "key", "value"),
     [

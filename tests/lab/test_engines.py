@@ -128,6 +128,84 @@ def test_no_workers_are_wrong_use(tiny: RunConfig, tmp_path: Path, workers: int)
         run_local([tiny, seeded(tiny, 1)], Store(tmp_path), "cpu", ignore, workers=workers)
 
 
+def after(start: RunConfig, **changes: Any) -> RunConfig:
+    return override(start, changes).replace(start=start.model_dump())
+
+
+def test_a_start_is_trained_first_and_once_for_all_its_children(tiny: RunConfig, tmp_path: Path) -> None:
+    children = [after(tiny, **{"training.images": images}) for images in (64, 128)]
+    news: list[Progress] = []
+    store = Store(tmp_path)
+    assert run_local(children, store, "cpu", news.append) == []
+    order = list(dict.fromkeys(n.address for n in news))
+    assert order == [tiny.address, *(child.address for child in children)]
+    first_child = min(i for i, n in enumerate(news) if n.address != tiny.address)
+    assert all(n.address != tiny.address for n in news[first_child:])
+    assert sorted(run.address for run in store.runs() if run.done) == sorted(order)
+    assert [row["event"] for row in read_rows(store.run(tiny.address).log_path)] == ["started", "saved"]
+    assert run_local([*children, tiny], store, "cpu", lambda news: pytest.fail("trained again")) == []
+
+
+@pytest.fixture
+def rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The runs that were given to processes together, round by round; all end at once as if they had been trained."""
+    given: list[list[str]] = []
+
+    def pool(pending: list[RunConfig], *_: Any) -> list[str]:
+        given.append([config.address for config in pending])
+        for config in pending:
+            Store(tmp_path).run(config.address).finish({})
+        return []
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(engines, "_run_processes", pool)
+    return given
+
+
+def test_generations_follow_one_another(tiny: RunConfig, tmp_path: Path, rounds: list[list[str]]) -> None:
+    """Starts together, then their children, then theirs; however they were given, and each of them once."""
+    starts = [seeded(tiny, seed) for seed in range(2)]
+    children = [after(start, **{"training.images": images}) for start in starts for images in (64, 128)]
+    youngest = [after(child) for child in children[:2]]
+    given = [*youngest, *children[2:], starts[0], *youngest]
+    assert run_local(given, Store(tmp_path), "cpu", ignore) == []
+    assert [sorted(together) for together in rounds] == [
+        sorted(config.address for config in generation) for generation in (starts, children, youngest)
+    ]
+
+
+def test_what_is_done_needs_no_start(tiny: RunConfig, tmp_path: Path, rounds: list[list[str]]) -> None:
+    store, child = Store(tmp_path), after(tiny)
+    store.run(child.address).finish({})
+    assert run_local([child], store, "cpu", ignore) == []
+    assert rounds == []
+    others = [after(tiny, **{"training.images": images}) for images in (64, 128)]
+    store.run(tiny.address).finish({})
+    assert run_local([child, *others], store, "cpu", ignore) == []
+    assert rounds == [[other.address for other in others]]  # a start that is done is not trained again
+
+
+def test_where_the_start_fails_its_children_are_not_trained_and_the_others_are(tiny: RunConfig, tmp_path: Path) -> None:
+    lost, store = override(tiny, {"training.rate": 1e30}), Store(tmp_path)
+    child, other = after(lost, **{"training.rate": 1e-3}), seeded(tiny, 1)
+    failures = run_local([child, other], store, "cpu", ignore)
+    assert "lower training.rate" in failures[0]
+    assert all("\n" not in line for line in failures)
+    assert [store.run(config.address).done for config in (lost, child, other)] == [False, False, True]
+    assert not store.run(child.address).checkpoint_path.exists()
+
+
+def test_a_start_without_its_weights_is_one_line(tiny: RunConfig, tmp_path: Path) -> None:
+    store, child = Store(tmp_path), after(tiny)
+    assert run_local([tiny], store, "cpu", ignore) == []
+    store.run(tiny.address).weights_path.unlink()
+    [line] = run_local([child], store, "cpu", ignore)
+    assert "has no weights" in line
+    assert str(store.run(tiny.address).path) in line
+    assert "\n" not in line
+    assert not store.run(child.address).done
+
+
 @pytest.mark.usefixtures("quick_figures")
 def test_two_arms_and_two_experiments_share_a_run(tiny: RunConfig, tmp_path: Path) -> None:
     budget = Budget({"continuous": tiny, "again": tiny}, 1, "seconds")

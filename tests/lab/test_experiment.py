@@ -54,6 +54,18 @@ def test_an_override_of_a_seed_takes_effect_or_is_refused() -> None:
     assert data == [7, 7]
 
 
+def test_the_seed_of_a_run_is_the_seed_of_the_run_it_starts_from() -> None:
+    """Arm `two` goes on from arm `one`, seed by seed; a seed that was set holds for both."""
+    arms = {"one": SMOKE, "two": ARMS["two"].replace(start=SMOKE.model_dump())}
+    experiment = replace(TWO_ARMS, budgets={"smoke": Budget(arms, 3, "seconds")})
+    for overrides in ({}, {"seeds.data": 7}):
+        runs = make_plan(experiment, "smoke", overrides=overrides).runs
+        starts = [run.config.start for run in runs if run.arm == "two"]
+        assert starts == [run.config for run in runs if run.arm == "one"]
+        assert [start.seeds.order for start in starts if start] == [0, 1, 2]
+    assert [start.seeds.data for start in starts if start] == [7, 7, 7]
+
+
 def test_only_keeps_one_run_and_a_wrong_one_is_told_which_there_are() -> None:
     kept = make_plan(TWO_ARMS, "smoke", only="two:1").runs
     assert [(run.arm, run.seed) for run in kept] == [("two", 1)]

@@ -8,9 +8,11 @@ from recombine.lab.store import Store
 from recombine.lab.table import (
     COLUMNS,
     Member,
+    at_end,
     collect,
     curves,
     distances,
+    group_curves,
     make_table,
     read_table,
     write_table,
@@ -109,6 +111,47 @@ def test_curves_are_sorted_and_keyed_by_seed_and_node(tmp_path: Path) -> None:
     assert curves(table, "reader.product", "other") == {}
     assert curves(table, "calibration.probe", "main") == {}  # nulls are no measurements
     assert distances(table, "main") == {"00": 0, "11": 1}
+
+
+def test_the_end_is_the_last_reading_of_each_seed_averaged_over_nodes() -> None:
+    """Readings out of order, a seed that ended earlier, a node that was not asked for, other arms and instruments."""
+    ends = {(0, "00"): 0.2, (0, "11"): 0.6, (0, "01"): 0.9, (1, "00"): 0.5, (1, "11"): 1.0}
+    rows = [
+        ("s", "e", arm, seed, seen, node, 0, instrument, value + shift)
+        for (seed, node), end in ends.items()
+        for arm, instrument, shift in (("main", "i", 0.0), ("other", "i", -5.0), ("main", "j", 5.0))
+        for seen, value in ((300 - 100 * seed, end), (100, 7.0), (150, 8.0))
+    ]
+    table = make_table(rows)
+    assert at_end(table, "i", "main", ("00", "11")) == pytest.approx({0: 0.4, 1: 0.75})
+    assert at_end(table, "i", "main", {"01"}) == pytest.approx({0: 0.9})  # seed 1 has no such node
+    assert at_end(table, "i", "other", ["11"]) == pytest.approx({0: -4.4, 1: -4.0})
+    assert at_end(table, "j", "main", ("11",)) == pytest.approx({0: 5.6, 1: 6.0})
+    for nothing in (
+        at_end(table, "k", "main", ("11",)),
+        at_end(table, "i", "main", ("10",)),
+        at_end(table, "i", "none", ("11",)),
+        at_end(make_table([]), "i", "main", ("11",)),
+    ):
+        assert nothing == {}
+
+
+def test_a_group_has_one_curve_a_seed_where_all_its_nodes_were_read() -> None:
+    readings = {
+        (0, "00"): {300: 0.5, 100: 0.1, 200: 0.3}, (0, "11"): {100: 0.3, 300: 1.0}, (0, "01"): {100: 9.0, 300: 9.0},
+        (1, "11"): {100: 0.7},
+    }  # fmt: skip
+    table = make_table(
+        [
+            ("s", "e", "main", seed, seen, node, 0, "i", value)
+            for (seed, node), curve in readings.items()
+            for seen, value in curve.items()
+        ]
+    )
+    (first, means), (second, alone) = group_curves(table, "i", "main", ("00", "11"))
+    assert (first.tolist(), means.tolist()) == ([100, 300], pytest.approx([0.2, 0.75]))
+    assert (second.tolist(), alone.tolist()) == ([100], [0.7])
+    assert group_curves(table, "i", "other", ("00", "11")) == group_curves(table, "i", "main", ()) == []
 
 
 def test_make_table_refuses_wrong_types() -> None:

@@ -8,11 +8,12 @@ import pytest
 
 from recombine.lab.claims import Claim, Judgement, judge_all
 from recombine.lab.table import make_table
-from recombine.studies.concept_graphs.claims import EMERGENCE
+from recombine.studies.concept_graphs.claims import EMERGENCE, SAMPLER
 
 NODES = tuple("".join(digits) for digits in product("01", repeat=3))
 GRID = tuple(range(100, 2100, 100))  # twenty evaluations, evenly spaced
-CLAIMS: dict[str, Claim] = {claim.id: claim for claim in EMERGENCE}
+ALL = (*EMERGENCE, *SAMPLER)
+CLAIMS: dict[str, Claim] = {claim.id: claim for claim in ALL}
 
 Readings = Callable[[int, str, int], dict[str, float]]
 """Seed, node and images seen -> instrument and value."""
@@ -210,6 +211,7 @@ def drawn(agree: bool, none: float = 0.0, several: float = 0.0) -> Readings:
     def readings(seed: int, node: str, seen: int) -> dict[str, float]:
         one, p = 1 - none - several, 0.5 + 0.4 * linear(seen)
         each = {f"reader.{name}": one * p for name in ("shape", "color", "size")}
+        each |= {f"{name}=a value": one * p for name in each}  # by these rows a judge knows the concepts
         return each | {"reader.product": one * (p if agree else p**3), "reader.none": none, "reader.several": several}
 
     return readings
@@ -218,6 +220,16 @@ def drawn(agree: bool, none: float = 0.0, several: float = 0.0) -> Readings:
 @pytest.mark.parametrize(("none", "several"), [(0.0, 0.0), (0.2, 0.1)])
 def test_independent_concepts_leave_no_gap_however_many_images_are_blank(none: float, several: float) -> None:
     answer = judge("O5", table_of(drawn(agree=False, none=none, several=several)))
+    assert answer["estimate"] == pytest.approx(0.0, abs=1e-12)
+    assert (answer["verdict"], answer["n"]) == ("holds", 5)
+
+
+def test_a_fourth_concept_counts_too() -> None:
+    def readings(seed: int, node: str, seen: int) -> dict[str, float]:
+        three, p = drawn(agree=False)(seed, node, seen), 0.5 + 0.4 * linear(seen)
+        return three | {"reader.background": p, "reader.background=white": p, "reader.product": p**4}
+
+    answer = judge("O5", table_of(readings))
     assert answer["estimate"] == pytest.approx(0.0, abs=1e-12)
     assert (answer["verdict"], answer["n"]) == ("holds", 5)
 
@@ -296,6 +308,7 @@ def everything(seed: int, node: str, seen: int) -> dict[str, float]:
     p = 0.6 + 0.4 * (seen >= in_order(seed, node))
     each = {f"reader.{name}": p for name in ("shape", "color", "size", "additive")}
     return each | {
+        **{f"reader.{name}=a value": p for name in ("shape", "color", "size")},
         "reader.product": p**3,
         "reader.none": 0.0,
         "reader.several": 0.0,
@@ -306,8 +319,8 @@ def everything(seed: int, node: str, seen: int) -> dict[str, float]:
 @pytest.mark.parametrize("missing", sorted({name for names in NEEDS.values() for name in names}))
 def test_a_missing_instrument_is_undecided_with_a_reason_and_the_other_claims_stay(missing: str) -> None:
     table = table_of(everything)
-    whole = {c["claim"]: c for c in judge_all(EMERGENCE, table, "s", "e", "full")}
-    lacking = judge_all(EMERGENCE, table.filter(pl.col("instrument") != missing), "s", "e", "full")
+    whole = {c["claim"]: c for c in judge_all(ALL, table, "s", "e", "full")}
+    lacking = judge_all(ALL, table.filter(pl.col("instrument") != missing), "s", "e", "full")
     for answer in lacking:
         if missing in NEEDS[answer["claim"]]:
             assert (answer["verdict"], answer["estimate"], answer["n"]) == ("undecided", None, 0)
@@ -318,14 +331,14 @@ def test_a_missing_instrument_is_undecided_with_a_reason_and_the_other_claims_st
 
 @pytest.mark.parametrize("table", [make_table([]), table_of(everything, range(2), arm="binary").head(0)])
 def test_an_empty_table_decides_nothing(table: pl.DataFrame) -> None:
-    for answer in judge_all(EMERGENCE, table, "s", "e", "smoke"):
+    for answer in judge_all(ALL, table, "s", "e", "smoke"):
         assert answer["verdict"] == "undecided"
         assert answer["note"]
 
 
 def test_another_arm_alone_decides_nothing_about_the_headline_arm() -> None:
     table = table_of(everything, arm="binary")
-    answers = judge_all([c for c in EMERGENCE if c.id != "S1"], table, "s", "e", "full")
+    answers = judge_all(EMERGENCE, table, "s", "e", "full")
     assert {answer["verdict"] for answer in answers} == {"undecided"}
     assert all("continuous" in answer["note"] for answer in answers)
 
@@ -333,6 +346,6 @@ def test_another_arm_alone_decides_nothing_about_the_headline_arm() -> None:
 def test_judges_are_pure() -> None:
     table = table_of(everything)
     before = table.clone()
-    assert [claim.judge(table) for claim in EMERGENCE] == [claim.judge(table) for claim in EMERGENCE]
-    assert all(isinstance(claim.judge(table), Judgement) for claim in EMERGENCE)
+    assert [claim.judge(table) for claim in ALL] == [claim.judge(table) for claim in ALL]
+    assert all(isinstance(claim.judge(table), Judgement) for claim in ALL)
     assert table.equals(before)

@@ -107,8 +107,11 @@ def test_emergence_names_the_farthest_class_and_says_what_lines_mean() -> None:
         (synthetic(kind="flat"), "not reached (0/5 seeds)"),
         (synthetic(kind="broken"), "not reached (0/5 seeds)"),
         (synthetic(seeds=1), "n = 1 seed: one curve, no band."),
-        (synthetic(without=("reader.color",)), "(not measured: reader.color)"),
-        (synthetic(without=("reader.additive", "reader.product")), "not measured: reader.additive, reader.product"),
+        (synthetic(without=("reader.color",)), "(not measured: color)"),
+        (
+            synthetic(without=("reader.additive", "reader.product")),
+            "not measured: additive: mean over concepts, product: all concepts right",
+        ),
         (make_table([]), "not measured: reader.product"),
     ],
     ids=["flat", "broken", "one seed", "one concept missing", "measures missing", "empty"],

@@ -12,8 +12,10 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from recombine import seeds
 from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.diffusion.losses import denoising_loss
 from recombine.diffusion.schedules import LinearSchedule
-from recombine.errors import RunFailed
+from recombine.errors import RunFailed, UserError
+from recombine.settings import build
 from recombine.training import replica as module
 from recombine.training.execution import Execution
 from recombine.training.replica import EMA_RAMP, Replica, TrainingConfig, batch_loss
@@ -173,8 +175,9 @@ def test_the_order_seed_decides_the_batches():
         (SHORT.replace(ema_images=30), Execution(channels_last=True), NETWORK),
         (SHORT, Execution(precision="bfloat16", channels_last=True), NETWORK),
         (SHORT.replace(weighting="min-snr"), Execution(), NETWORK.replace(norm="batch")),
+        (SHORT.replace(mask=0.3), Execution(), NETWORK),
     ],
-    ids=["plain", "everything", "channels last", "bfloat16", "batch norm"],
+    ids=["plain", "everything", "channels last", "bfloat16", "batch norm", "masked"],
 )
 def test_a_resumed_run_has_the_same_bits(tmp_path, config, execution, network):
     whole = advance(make_replica(config, execution, network), 6)
@@ -313,6 +316,87 @@ def test_a_compiled_loss_equals_the_eager_one_and_serves_every_replica(monkeypat
         for name, tensor in copied(compiled).items():
             torch.testing.assert_close(tensor, copied(eager)[name], rtol=0, atol=1e-5, msg=name)
     torch._dynamo.reset()
+
+
+DRAW_SIGMA = SCHEDULE.drawer(torch.device("cpu"))
+
+
+def batch_keys(count, order=0):
+    return seeds.keys(order, "order", torch.arange(count))
+
+
+def test_without_a_mask_the_loss_is_that_of_the_whole_condition():
+    assert TrainingConfig().mask == 0
+    model, key = make_model(), batch_keys(BATCH)
+    images, condition = draw(POOL, key)
+    sigma, noise = DRAW_SIGMA(seeds.uniform(key, lane=2)), seeds.normal(key, WORLD.image_shape, lane=3)
+    expected = denoising_loss(model, images, noise, sigma, condition)
+    assert torch.equal(batch_loss(model, POOL, key, DRAW_SIGMA, "simple", 0.0), expected)
+
+
+@pytest.fixture
+def handed(monkeypatch):
+    """What a batch hands to the loss: images, noise, sigma, condition."""
+    monkeypatch.setattr(module, "denoising_loss", lambda model, *parts: parts[:4])
+    return lambda pool, mask, count=BATCH: batch_loss(None, pool, batch_keys(count), DRAW_SIGMA, "simple", mask)
+
+
+@pytest.mark.parametrize("mask", [0.1, 0.3, 0.8])
+def test_a_mask_hides_whole_concepts_each_by_itself(handed, mask):
+    n, full = 4000, replace(POOL, conditions=torch.ones_like(POOL.conditions))
+    _, _, sigma, condition = handed(full, mask, n)
+    assert ((condition == 0) | (condition == 1)).all()
+    hidden = condition == 0
+    assert POOL.owner.tolist() == [0, 0, 1, 1, 1, 2]
+    first = hidden[:, [0, 2, 5]].float()  # [n, concepts]
+    assert torch.equal(first[:, POOL.owner], hidden.float())  # all numbers of a concept, or none
+    error = math.sqrt(mask * (1 - mask) / n)
+    assert (first.mean(0) - mask).abs().max() < 4.5 * error
+    together = torch.corrcoef(torch.cat([first, sigma.log()[:, None]], 1).T) - torch.eye(4)
+    assert together.abs().max() < 4.5 / math.sqrt(n)
+    cube = mask**3
+    assert (first.all(1).float().mean() - cube).abs() < 4.5 * math.sqrt(cube * (1 - cube) / n)
+
+
+def test_a_mask_changes_nothing_but_what_is_hidden(handed):
+    plain, masked = handed(POOL, 0.0, 500), handed(POOL, 0.3, 500)
+    for one, other in zip(plain[:3], masked[:3], strict=True):
+        assert torch.equal(one, other)
+    shown = masked[3] != 0
+    assert torch.equal(masked[3][shown], plain[3][shown])
+    for concept in range(3):
+        numbers = POOL.owner == concept
+        same = (masked[3] == plain[3])[:, numbers].all(1)
+        gone = (masked[3] == 0)[:, numbers].all(1)
+        assert (same ^ gone).all()  # every concept has a number that is not zero
+    more = handed(POOL, 0.6, 500)[3]
+    assert (more[~shown] == 0).all()  # a larger mask hides what a smaller one hides
+
+
+def test_a_replica_trains_with_the_mask_of_its_config():
+    losses = {mask: advance(make_replica(SHORT.replace(mask=mask)), 1).take_loss() for mask in (0.0, 0.5)}
+    for mask, loss in losses.items():
+        expected = batch_loss(make_model(), POOL, batch_keys(BATCH), DRAW_SIGMA, "simple", mask)
+        assert loss == pytest.approx(expected.item(), abs=1e-6)
+    assert losses[0.5] != pytest.approx(losses[0.0], abs=1e-5)
+
+
+def test_a_masked_loss_is_one_graph():
+    """No data-dependent control flow: it can be compiled whole."""
+    torch._dynamo.reset()
+    compiled = torch.compile(batch_loss, backend="eager", dynamic=False, fullgraph=True)
+    model, key = make_model(UNetConfig(channels=4, multipliers=(1,))), batch_keys(BATCH)
+    loss = compiled(model, POOL, key, DRAW_SIGMA, "simple", 0.5)
+    torch.testing.assert_close(loss, batch_loss(model, POOL, key, DRAW_SIGMA, "simple", 0.5))
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("mask", [-0.1, 1, 1.5, "half", None])
+def test_a_mask_that_hides_too_much_or_too_little_is_refused_in_one_line(mask):
+    with pytest.raises(UserError) as caught:
+        build(TrainingConfig, {"mask": mask})
+    assert f"'mask' = {mask!r}" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_preparing_without_graphs_changes_nothing():

@@ -110,6 +110,44 @@ def test_values_vary_within_their_ranges_and_fill_them():
     assert correlation.abs().max() < 0.08  # 4000 images: five standard errors
 
 
+@pytest.mark.parametrize(("name", "low", "high"), [("white", 0.8, 1.0), ("black", 0.0, 0.2), ("grey", 0.4, 0.6)])
+def test_a_background_fills_its_range_of_grey(name, low, high):
+    """White and black move inwards, so that no image leaves [-1, 1]."""
+    world = ShapesWorld(backgrounds=(name,), background_jitter=0.1)
+    nodes, varied = members(world, 250)
+    images = world.render(varied)
+    assert images.abs().max() <= 1 + 1e-6
+    grey = (images[:, :, 0, 0] + 1) / 2  # [n, 3], a corner without ink
+    assert torch.allclose(grey, varied[:, 5:6].expand(-1, 3), atol=1e-6)
+    place, _ = ((varied[:, 5] - low) / (high - low)).sort()
+    assert place[0] >= -1e-6
+    assert place[-1] <= 1 + 1e-6
+    # Kolmogorov and Smirnov: 2000 uniform numbers stray further with p = 0.001.
+    assert (place - (torch.arange(2000) + 0.5) / 2000).abs().max() < 1.95 / math.sqrt(2000)
+    off = (varied - world.prototype(nodes))[:, [5, 1, 2, 3, 4, 6, 7]]
+    assert torch.corrcoef(off.T)[0, 1:].abs().max() < 5 / math.sqrt(2000)
+
+
+def test_a_background_that_does_not_vary_is_as_it_was():
+    still, moving = (ShapesWorld(backgrounds=("white", "black"), background_jitter=jitter) for jitter in (0.0, 0.1))
+    assert still == ShapesWorld(backgrounds=("white", "black"))
+    nodes, varied = members(still, 20)
+    assert varied[:, 5].tolist() == [1.0 - digit for digit in nodes[:, 3].tolist()]
+    assert still.blank()[:, 0, 0, 0].tolist() == [1.0, -1.0]
+    others = [0, 1, 2, 3, 4, 6, 7]
+    assert torch.equal(members(moving, 20)[1][:, others], varied[:, others])  # and moves nothing else
+
+
+def test_backgrounds_that_vary_keep_their_names():
+    world = ShapesWorld(backgrounds=("white", "black"), background_jitter=0.24)
+    nodes, varied = members(world, 50)
+    assert torch.equal(world.nearest(varied), nodes)
+    assert torch.equal(world.condition(varied)[:, -1], varied[:, 5])
+    named = world.replace(backgrounds=("white", "grey", "black"), background_jitter=0.1)
+    assert named.background_values().tolist() == pytest.approx([0.9, 0.5, 0.1])
+    assert named.blank()[:, 0, 0, 0].tolist() == pytest.approx([0.8, 0.0, -0.8])
+
+
 def test_prototypes_and_conditions_of_the_paper():
     world = ShapesWorld()
     assert world.concepts == {"shape": ("circle", "triangle"), "color": ("red", "blue"), "size": ("large", "small")}
@@ -170,6 +208,10 @@ def test_settings_survive_json():
         ({"colors": ["red", "bleu"]}, "no colour 'bleu'"),
         ({"colors": ["red", [2, 0, 0]]}, "leaves"),
         ({"colors": ["red", "white"], "color_separation": 0.8, "color_jitter": 0.125}, "holds the white background"),
+        ({"background_jitter": -0.1}, "'background_jitter' = -0.1"),
+        ({"background_jitter": 0.25}, "'background_jitter' = 0.25"),
+        ({"background_jitter": "pale"}, "'background_jitter' = 'pale'"),
+        ({"colors": ["red", "grey"], "color_separation": 0.8, "background_jitter": 0.2}, "holds the white background"),
         ({"colors": ["red", "red"]}, "each value once"),
         ({"colors": []}, "one to ten"),
         ({"shapes": ["circle"], "colors": ["red"], "sizes": ["one"]}, "at least one of them two"),

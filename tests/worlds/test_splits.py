@@ -124,6 +124,29 @@ def test_pool_images_are_unique_and_carry_their_own_condition():
     assert torch.allclose(centre, pool.conditions[:100, 2:5], atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("world", "owner"),
+    [
+        (WORLD, [0, 0, 1, 1, 1, 2]),
+        (WORLD.replace(conditioning="binary"), [0, 0, 1, 1, 2, 2]),
+        (WORLDS["H42"], [0, 0, 1, 1, 1, 2, 3]),
+        (WORLDS["H22"], [0, 0, 0, 1]),
+        (WORLDS["H23"].replace(conditioning="binary"), [0, 0, 0, 1, 1, 1]),
+    ],
+)
+def test_every_number_of_a_condition_belongs_to_a_concept(world, owner):
+    pool = make_pool(world, Split(train=world.nodes[:1], count=2), 0)
+    assert pool.owner.dtype == torch.int64
+    assert pool.owner.tolist() == owner
+    digits = world.digits(world.nodes[:1])
+    origin = world.condition(world.prototype(digits))[0]
+    for concept in range(len(world.concepts)):  # another value of a concept changes none but its own numbers
+        other = digits.clone()
+        other[:, concept] = 1
+        changed = (world.condition(world.prototype(other))[0] != origin).nonzero().flatten()
+        assert set(pool.owner[changed].tolist()) == {concept}
+
+
 def test_draws_follow_the_frequencies_and_fill_the_pool():
     split = Split(train=("000", "001", "010", "100"), frequencies={"001": 3, "010": 0, "100": 0.5}, count=5)
     pool = make_pool(WORLD, split, 0)
@@ -185,6 +208,6 @@ def test_everything_stays_on_the_device_it_was_given():
     pool = make_pool(world, design("H42-train1"), 0, "meta")
     images, conditions = draw(pool, torch.zeros(5, dtype=torch.int64, device="meta"))
     assert images.shape == (5, 3, 28, 28)
-    assert images.device == conditions.device == torch.device("meta")
+    assert images.device == conditions.device == pool.owner.device == torch.device("meta")
     told = world.replace(conditioning="binary").condition(world.prototype(world.digits("0000").to("meta")))
     assert told.device == torch.device("meta")

@@ -4,13 +4,13 @@ The product (Okawa et al. 2023, Eq. 2) counts an image as right if every concept
 the per-concept accuracies (Fig. 6); the product of marginals equals the product if concepts fail independently.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from recombine.instruments.probes import Probes
+from recombine.instruments.probes import Judge
 from recombine.instruments.reader import Reading
 
 
@@ -19,7 +19,7 @@ def reader_correct(reading: Reading, digits: Tensor) -> Tensor:
     return (reading.digits == digits) & (reading.objects == 1)[:, None]
 
 
-def probe_correct(probes: Probes, images: Tensor, digits: Tensor) -> tuple[Tensor, Tensor]:
+def probe_correct(probes: Judge, images: Tensor, digits: Tensor) -> tuple[Tensor, Tensor]:
     """Which concepts the probes call right, and the probability they give the right value.  # [n, concepts], twice"""
     chances = probes.probabilities(images)
     target = digits.to(images.device).expand(len(images), -1)  # [n, concepts]
@@ -50,18 +50,44 @@ def accuracy_rows(
     return [{"node": node, "instrument": f"{prefix}.{name}", "value": value} for name, value in values.items()]
 
 
-def reader_rows(node: str, reading: Reading, digits: Tensor, concepts: Sequence[str]) -> list[dict[str, Any]]:
-    """Accuracy by the reader, with the fractions of images that hold no object or several."""
-    rows = accuracy_rows(node, reader_correct(reading, digits), "reader", concepts)
-    for name, count in (("none", 0), ("several", 2)):
-        share = (reading.objects == count).double().mean().item()
-        rows.append({"node": node, "instrument": f"reader.{name}", "value": share})
-    return rows
-
-
-def probe_rows(
-    node: str, probes: Probes, images: Tensor, digits: Tensor, concepts: Sequence[str]
+def reader_rows(
+    node: str, reading: Reading, digits: Tensor, concepts: Mapping[str, Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """Accuracy by the linear probes, as the paper measured it."""
-    right, chance = probe_correct(probes, images, digits)
-    return accuracy_rows(node, right, "probe", concepts, chance)
+    """Accuracy by the reader, how many images hold no object or several, and how many show each value of a concept."""
+    rows = accuracy_rows(node, reader_correct(reading, digits), "reader", tuple(concepts))
+    shares = {"none": reading.objects == 0, "several": reading.objects == 2}
+    for place, (concept, values) in enumerate(concepts.items()):
+        for digit, value in enumerate(values):
+            shares[f"{concept}={value}"] = (reading.objects == 1) & (reading.digits[:, place] == digit)
+    return rows + [_share(node, f"reader.{name}", hits) for name, hits in shares.items()]
+
+
+def disagreement_rows(
+    node: str, probes: Judge, images: Tensor, reading: Reading, digits: Tensor
+) -> list[dict[str, Any]]:
+    """Of all images: how many the probes call right in every concept although the reader sees no object, several
+    objects, or one object that is not the one asked for.
+    """
+    right = (probes.answers(images) == digits.to(images.device)).all(1).cpu()
+    wrong = (reading.objects == 1) & ~reader_correct(reading, digits).all(1)
+    shares = {"none": reading.objects == 0, "several": reading.objects == 2, "other": wrong}
+    return [_share(node, f"probe.product.{name}", right & hits) for name, hits in shares.items()]
+
+
+def probe_rows(node: str, judge: Judge, images: Tensor, digits: Tensor, prefix: str = "probe") -> list[dict[str, Any]]:
+    """Accuracy by a trained judge: the linear probes, as the paper measured it, or a classifier."""
+    right, chance = probe_correct(judge, images, digits)
+    return accuracy_rows(node, right, prefix, tuple(judge.concepts), chance)
+
+
+def answer_rows(node: str, judge: Judge, images: Tensor, prefix: str) -> list[dict[str, Any]]:
+    """The mean probability that a judge gives each value: the place of a node's samples in concept space."""
+    return [
+        {"node": node, "instrument": f"{prefix}.{concept}={value}", "value": chance}
+        for concept, chances in judge.probabilities(images).items()
+        for value, chance in zip(judge.concepts[concept], chances.double().mean(0).tolist(), strict=True)
+    ]
+
+
+def _share(node: str, instrument: str, hits: Tensor) -> dict[str, Any]:
+    return {"node": node, "instrument": instrument, "value": hits.double().mean().item()}

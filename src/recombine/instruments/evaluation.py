@@ -6,6 +6,7 @@ better and better models. The independent reader gives the headline numbers; the
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -16,11 +17,14 @@ from torch import Tensor
 from recombine import seeds
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
-from recombine.instruments.accuracy import probe_rows, reader_rows
+from recombine.errors import UserError
+from recombine.instruments.accuracy import answer_rows, disagreement_rows, probe_rows, reader_rows
+from recombine.instruments.classifier import Classifier, ClassifierConfig, train_classifier
 from recombine.instruments.probes import Probes, calibrate, train_probes
 from recombine.instruments.reader import calibrate_reader, read
 from recombine.settings import Settings
 from recombine.training.replica import TrainingConfig
+from recombine.worlds.base import World
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import NODE_STRIDE, Split
 
@@ -49,6 +53,7 @@ class ConceptEvaluation(Settings):
     images_per_node: int = Field(default=50, ge=1)
     sampler: SamplerConfig = SamplerConfig()
     audit: Audit | None = None
+    classifier: ClassifierConfig | None = None  # a second judge beside the linear probes; the only one of faces
     calibration_images: int = Field(default=200, ge=2, description="real images of each node for probes and checks")
     sheet_points: int = Field(default=10, ge=0)
     sheet_images: int = Field(default=6, ge=1)
@@ -64,19 +69,34 @@ class ConceptEvaluation(Settings):
         grid = self.milestones(training)
         return {grid[round(i)] for i in np.linspace(len(grid) - 1, 0, points)} if points else set()
 
-    def tools(self, world: ShapesWorld, seed: int) -> "ConceptTools":
-        """Instruments of this world, calibrated on real images."""
-        probes = train_probes(world, self.calibration_images, seed)
-        rows = calibrate(probes, world, self.calibration_images, seed)
-        return ConceptTools(probes, rows + calibrate_reader(world, self.calibration_images, seed))
+    def tools(self, world: World, seed: int, device: str = "cpu") -> "ConceptTools":
+        """Instruments of this world, calibrated on real images; the runs of a fleet share them."""
+        return _tools(world, self.classifier, self.calibration_images, seed, device)
 
 
 @dataclass(frozen=True)
 class ConceptTools:
-    """Probes trained on real images of every node, and the rows that say how right the instruments are there."""
+    """Judges trained on real images of every node, and the rows that say how right the instruments are there."""
 
-    probes: Probes
+    probes: Probes | None
+    classifier: Classifier | None
     calibration: list[Row]
+
+
+@lru_cache(maxsize=256)
+def _tools(world: World, config: ClassifierConfig | None, per_node: int, seed: int, device: str) -> ConceptTools:
+    """Linear probes and reader for shapes; for faces, which no linear map reads, the classifier alone."""
+    probes, rows = None, list[Row]()
+    if isinstance(world, ShapesWorld):
+        probes = train_probes(world, per_node, seed)
+        rows += calibrate(probes, world, per_node, seed) + calibrate_reader(world, per_node, seed)
+    elif config is None:
+        raise UserError("samples of this world need evaluation.classifier to be judged: set evaluation.classifier.kind")
+    enough = min(per_node, *(world.available(node) for node in world.nodes))
+    classifier = None if config is None else train_classifier(world, config, enough, seed, device)
+    if classifier is not None:
+        rows += calibrate(classifier, world, per_node, seed, "classifier")
+    return ConceptTools(probes, classifier, rows)
 
 
 def sample_keys(seed: int, nodes: Sequence[int], count: int) -> Tensor:
@@ -90,7 +110,7 @@ def measure(
     config: ConceptEvaluation,
     sampler: SamplerConfig,
     schedule: Schedule,
-    world: ShapesWorld,
+    world: World,
     split: Split,
     tools: ConceptTools,
     sampling_seed: int,
@@ -106,11 +126,16 @@ def measure(
     rows: list[Row] = []
     for i, node in enumerate(nodes):
         drawn = images[i * count : (i + 1) * count]
-        rows += [
-            row | {"distance": split.distance(node)}
-            for row in reader_rows(node, read(drawn, world), digits[i], tuple(world.concepts))
-            + probe_rows(node, tools.probes, drawn, digits[i], tuple(world.concepts))
-        ]
+        found: list[Row] = []
+        if isinstance(world, ShapesWorld) and tools.probes is not None:
+            reading = read(drawn, world)
+            found += reader_rows(node, reading, digits[i], world.concepts)
+            found += probe_rows(node, tools.probes, drawn, digits[i])
+            found += disagreement_rows(node, tools.probes, drawn, reading, digits[i])
+        if tools.classifier is not None:
+            found += probe_rows(node, tools.classifier, drawn, digits[i], "classifier")
+            found += answer_rows(node, tools.classifier, drawn, "classifier")
+        rows += [row | {"distance": split.distance(node)} for row in found]
     if suffix:
         rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
     return rows, images.reshape(len(nodes), count, *images.shape[1:])

@@ -6,7 +6,7 @@ canvas, of noise and of the mean image.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -17,6 +17,20 @@ from recombine.worlds.splits import empty_images, real_images
 
 WEIGHT_DECAY = 1e-3  # makes the minimum unique; accuracy on fresh images is flat from 1e-4 to 1e-2
 STEPS = 200  # of L-BFGS, or until the gradient is small
+
+
+class Judge(Protocol):
+    """What has been trained to name the value of every concept in an image."""
+
+    @property
+    def concepts(self) -> dict[str, tuple[str, ...]]:
+        """Names of concepts and of their values, in digit order."""
+
+    def probabilities(self, images: Tensor) -> dict[str, Tensor]:
+        """Probability of each value of each concept.  # [n, values] each"""
+
+    def answers(self, images: Tensor) -> Tensor:
+        """The most probable value of each concept; -1 for an image that cannot be read.  # [n, concepts]"""
 
 
 @dataclass(frozen=True)
@@ -74,16 +88,18 @@ def fit(images: Tensor, digits: Tensor, concepts: dict[str, tuple[str, ...]]) ->
     return Probes(concepts, fitted, bias.detach() - mean @ fitted)
 
 
-def calibrate(probes: Probes, world: ShapesWorld, per_node: int, seed: int) -> list[dict[str, Any]]:
-    """Accuracy of each probe on fresh real images, and the probability of each answer where there is no object."""
+def calibrate(judge: Judge, world: World, per_node: int, seed: int, prefix: str = "probe") -> list[dict[str, Any]]:
+    """Accuracy of each answer on fresh real images, and the probability of each where there is no object."""
     rows: list[dict[str, Any]] = []
+    fresh = world.apart()
     for node in world.nodes:
-        images, digits = real_images(world, (node,), per_node, seed, "probe-calibration")
-        right = (probes.answers(images) == digits).double().mean(0).tolist()
+        images, digits = real_images(fresh, (node,), min(per_node, fresh.available(node)), seed, "probe-calibration")
+        right = (judge.answers(images) == digits).double().mean(0).tolist()
         for concept, value in zip(world.concepts, right, strict=True):
-            rows.append({"node": node, "instrument": f"calibration.probe.{concept}", "value": value})
-    for name, images in empty_images(world, per_node, seed).items():
-        for concept, chances in probes.probabilities(images).items():
+            rows.append({"node": node, "instrument": f"calibration.{prefix}.{concept}", "value": value})
+    empty = empty_images(world, per_node, seed) if isinstance(world, ShapesWorld) else {}
+    for name, images in empty.items():
+        for concept, chances in judge.probabilities(images).items():
             for value, chance in zip(world.concepts[concept], chances.double().mean(0).tolist(), strict=True):
-                rows.append({"node": name, "instrument": f"calibration.probe.{concept}={value}", "value": chance})
+                rows.append({"node": name, "instrument": f"calibration.{prefix}.{concept}={value}", "value": chance})
     return rows

@@ -99,7 +99,7 @@ def _read(images: Tensor, world: ShapesWorld) -> Reading:
         "shape": shape,
         "color": _nearest(color_gaps, color_range + MARGIN * _smallest_gap(inks, world.color_separation)),
         "size": _nearest(size_gaps, size_range + MARGIN * size_step),
-        "background": _nearest(_gaps(paper, papers), PAPER),
+        "background": _nearest(_gaps(paper, papers), world.background_jitter + PAPER),
     }
     gone = (rgb - paper).abs().amax(1) < color_gaps.amin(1)  # nearer to the background than to any colour
     objects = torch.where(gone | broken, 0, objects)

@@ -46,6 +46,7 @@ class Claim:
     says: str
     paper: str
     judge: Callable[[pl.DataFrame], Judgement]
+    general: bool = False  # speaks of no class by name: makes sense for any world and split
 
 
 def judge_all(
@@ -103,6 +104,21 @@ def judge_every(k: int, n: int, note: str = "") -> Judgement:
     """The judgement of "in every seed": the share of seeds, with its exact interval."""
     estimate = k / n if n else None
     return Judgement(estimate, proportion_interval(k, n), n, verdict_every(k, n), note)
+
+
+def judge_within(values: ArrayLike, low: float, high: float, note: str = "") -> Judgement:
+    """The judgement of "the mean over seeds lies between `low` and `high`", from one value a seed."""
+    return _judge_mean(values, lambda interval, n: verdict_within(interval, low, high, n), note)
+
+
+def judge_above(values: ArrayLike, bound: float, note: str = "") -> Judgement:
+    """The judgement of "the mean over seeds is more than `bound`"."""
+    return _judge_mean(values, lambda interval, n: verdict_above(interval, bound, n), note)
+
+
+def judge_below(values: ArrayLike, bound: float, note: str = "") -> Judgement:
+    """The judgement of "the mean over seeds is less than `bound`"."""
+    return _judge_mean(values, lambda interval, n: verdict_below(interval, bound, n), note)
 
 
 def proportion_interval(k: int, n: int, level: float = 0.95) -> Interval:
@@ -165,6 +181,12 @@ def _bca(
         ).confidence_interval
     low, high = float(answer.low), float(answer.high)
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def _judge_mean(values: ArrayLike, verdict: Callable[[Interval | None, int], Verdict], note: str) -> Judgement:
+    data = np.asarray(values, dtype=np.float64).ravel()
+    interval, n = bootstrap_interval(data), len(data)
+    return Judgement(float(data.mean()), interval, n, verdict(interval, n), note)
 
 
 def _verdict(

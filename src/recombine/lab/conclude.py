@@ -17,6 +17,7 @@ import numpy as np
 from recombine.errors import UserError
 from recombine.files import write_json
 from recombine.lab.claims import judge_all
+from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Plan
 from recombine.lab.figures import save_figure, sheet_over_time
 from recombine.lab.provenance import now
@@ -84,7 +85,7 @@ def draw_figures(plan: Plan, store: Store, folder: Path) -> list[ReportFigure]:
     for arm in dict.fromkeys(run.arm for run in plan.runs):
         run = next((r for r in plan.runs if r.arm == arm and store.run(r.address).done), None)
         samples = {} if run is None else read_samples(store.run(run.address))
-        if run is not None and samples:
+        if run is not None and samples and isinstance(run.config, RunConfig):
             nodes = [f"{node}\n{run.config.world.describe(node)}" for node in run.config.world.nodes]
             paths = save_figure(sheet_over_time(samples, nodes), folder / f"samples-{arm}")
             caption = f"Samples over training, arm {arm}, seed {run.seed}: the same noise in every column of a node."
@@ -122,7 +123,7 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
 def command_of(plan: Plan) -> str:
     """The command that makes this again."""
     seeds = len({run.seed for run in plan.runs})
-    words = ["recombine", "run", plan.experiment.address, "--budget", plan.budget, "--seeds", str(seeds)]
+    words = ["recombine", "run", plan.experiment.typed, "--budget", plan.budget, "--seeds", str(seeds)]
     for key, value in plan.overrides.items():
         words += ["--set", f"{key}={json.dumps(value)}"]
     return shlex.join(words)

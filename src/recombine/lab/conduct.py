@@ -21,6 +21,7 @@ from recombine.instruments.evaluation import Row, measure
 from recombine.lab.config import RunConfig
 from recombine.lab.provenance import describe_machine, now
 from recombine.lab.store import RunFolder, Store
+from recombine.lab.work import Computation
 from recombine.settings import canonical
 from recombine.training.execution import Execution, keep_freed_memory
 from recombine.training.inference import FastDenoiser
@@ -64,7 +65,8 @@ def conduct(
         trainees, failures = [], []
         for config, folder in missing:
             try:
-                trainees.append(_Run(config, folder, execution, report, samplers, len(missing)).trainee())
+                start = None if config.start is None else store.run(config.start.address)
+                trainees.append(_Run(config, folder, start, execution, report, samplers, len(missing)).trainee())
             except RunFailed as failure:
                 failures.append(str(failure))
         try:
@@ -75,6 +77,23 @@ def conduct(
             raise RunFailed("; ".join(failures))
 
 
+def compute(computation: Computation, store: Store, report: Report) -> None:
+    """Bring a computation to its end; one that was interrupted is made anew."""
+    folder = store.run(computation.address)
+    with folder.lock():
+        if not folder.done:
+            computation.check()
+            folder.write_config(computation)
+            write_json(folder.provenance_path, {"started": now(), **describe_machine(Execution.plain("cpu"))})
+            folder.drop_rows_after(-1)
+            began = time.monotonic()
+            folder.append([{"images_seen": 0, "distance": None, **row} for row in computation.rows()])
+            seconds = round(time.monotonic() - began, 2)
+            outcome = {"finished": now(), "images_seen": 0, "fleet": 1, "seconds": seconds, "sampling_seconds": 0.0}
+            folder.finish(outcome)
+        report(Progress(computation.address, 1, 1))
+
+
 class _Run:
     """One run under way: its replica, its instruments and its folder."""
 
@@ -82,6 +101,7 @@ class _Run:
         self,
         config: RunConfig,
         folder: RunFolder,
+        start: RunFolder | None,
         execution: Execution,
         report: Report,
         samplers: dict[str, FastDenoiser],
@@ -92,13 +112,15 @@ class _Run:
         self.config, self.folder, self.report = config, folder, report
         self.samplers = samplers  # shared by the runs of a fleet that have the same network
         self.fleet = fleet  # how many runs share the device, and so its seconds
-        self.execution = _execution_of(folder, execution)
+        self.execution = _execution_of(folder, execution, config.world.origin())
         torch.set_num_threads(self.execution.threads)
         report(Progress(config.address, 0, config.training.total, text="making data and instruments"))
         pool = make_pool(config.world, config.split, config.seeds.data, self.execution.device)
         model, order = config.model(), config.seeds.order
+        if start is not None:
+            model.load_state_dict(_weights_of(start))
         self.replica = Replica(model, pool, config.schedule, config.training, order, self.execution)
-        self.tools = config.evaluation.tools(config.world, config.seeds.data)
+        self.tools = config.evaluation.tools(config.world, config.seeds.data, self.execution.device)
         resumed = folder.checkpoint_path.exists()
         if resumed:
             self.replica.restore(load_tensors(folder.checkpoint_path, folder.address, like=self.replica.tensors()))
@@ -167,7 +189,15 @@ class _Run:
         self.folder.finish(outcome | _cost(self.folder))
 
 
-def _execution_of(folder: RunFolder, asked: Execution) -> Execution:
+def _weights_of(start: RunFolder) -> dict[str, Tensor]:
+    if not start.done or not start.weights_path.exists():
+        raise RunFailed(
+            f"the run this one starts from has no weights: move {start.path} away and give the command again"
+        )
+    return load_tensors(start.weights_path, start.address)
+
+
+def _execution_of(folder: RunFolder, asked: Execution, origin: dict[str, str]) -> Execution:
     """A run goes on the way it began, as long as it is on the same kind of device: same arithmetic, same bits."""
     if folder.provenance_path.exists():
         try:
@@ -177,7 +207,7 @@ def _execution_of(folder: RunFolder, asked: Execution) -> Execution:
         if began.device.partition(":")[0] == asked.device.partition(":")[0]:
             return replace(began, device=asked.device)
     torch.set_num_threads(asked.threads)
-    write_json(folder.provenance_path, {"started": now(), **describe_machine(asked)})
+    write_json(folder.provenance_path, {"started": now(), **describe_machine(asked), **origin})
     return asked
 
 

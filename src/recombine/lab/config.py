@@ -3,39 +3,45 @@
 The canonical hash of this config is the run's address. Where and how fast it is executed is not part of it.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
+from pydantic import Field, field_validator
 
 from recombine.denoisers.contract import NetworkDenoiser, Prediction
 from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.diffusion.schedules import LinearSchedule, Schedule
 from recombine.errors import UserError
 from recombine.instruments.evaluation import ConceptEvaluation
+from recombine.lab.work import Work
 from recombine.seeds import Seeds, torch_seeded
-from recombine.settings import Settings, fingerprint
 from recombine.training.replica import TrainingConfig
+from recombine.worlds.faces import FacesWorld
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import Split
 
 
-class RunConfig(Settings):
+class RunConfig(Work):
     """One training, complete."""
 
-    world: ShapesWorld
+    world: Annotated[ShapesWorld | FacesWorld, Field(discriminator="kind")]
     split: Split
     network: UNetConfig = UNetConfig()
     prediction: Prediction = "noise"
     schedule: Schedule = LinearSchedule()
     training: TrainingConfig = TrainingConfig()
     evaluation: ConceptEvaluation = ConceptEvaluation()
-    seeds: Seeds = Seeds()
-    revision: Literal[2] = 2  # of what a config means: raised when the same settings would measure something else
+    start: "RunConfig | None" = None  # a run whose last weights this one begins with; it is trained first
+    revision: Literal[3] = 3  # of what a config means: raised when the same settings would measure something else
+
+    @field_validator("world", mode="before")
+    @classmethod
+    def _shapes_unless_said(cls, world: Any) -> Any:
+        return {"kind": "shapes", **world} if isinstance(world, dict) else world
 
     @property
-    def address(self) -> str:
-        """Where this run lives in every store."""
-        return fingerprint(self)
+    def total(self) -> int:
+        return self.training.total
 
     def check(self) -> None:
         """Refuse what cannot be run, before anything is written."""
@@ -47,6 +53,25 @@ class RunConfig(Settings):
         for sampler in (self.evaluation.sampler, *([self.evaluation.audit.sampler] if self.evaluation.audit else [])):
             self.schedule.sigmas(sampler.steps, sampler.spacing)
         self.model()
+        if self.start is not None:
+            self._check_start(self.start)
+
+    def with_seeds(self, seeds: Seeds) -> "RunConfig":
+        """The same run, and the one it starts from, with other seeds."""
+        start = None if self.start is None else self.start.with_seeds(seeds).model_dump()
+        return self.replace(seeds=seeds.model_dump(), start=start)
+
+    def ancestry(self) -> list[Work]:
+        return [*(self.start.ancestry() if self.start else ()), self]
+
+    def _check_start(self, start: "RunConfig") -> None:
+        start.check()
+        for part in ("network", "prediction"):
+            if getattr(start, part) != getattr(self, part):
+                raise UserError(f"the run starts from weights of another {part}: give start.{part} and {part} alike")
+        ours, theirs = self.world, start.world
+        if (ours.image_shape, ours.condition_widths) != (theirs.image_shape, theirs.condition_widths):
+            raise UserError("the run starts from weights of another world: image shape and conditions must be alike")
 
     def model(self) -> NetworkDenoiser:
         """A fresh model; the same weights on every machine for the same init seed."""

@@ -19,33 +19,50 @@ from pathlib import Path
 from typing import NoReturn
 
 from recombine.errors import RunFailed, UserError
-from recombine.lab.conduct import Report, conduct
+from recombine.lab.conduct import Report, compute, conduct
 from recombine.lab.config import RunConfig
 from recombine.lab.store import Store
+from recombine.lab.work import Computation, Work
 from recombine.training.execution import Execution, resolve_device
 
 FLEET = 16  # replicas that share a GPU; the gain is there from 8 on (benchmarks/README.md)
 
 
 def run_local(
-    configs: Iterable[RunConfig],
+    configs: Iterable[Work],
     store: Store,
     device: str,
     report: Report,
     plain: bool = False,
     workers: int | None = None,
 ) -> list[str]:
-    """Run what is not done yet; the lines of those runs that failed, the others having been finished."""
+    """Run what is not done yet, and before it the runs it starts from; the lines of those that failed."""
     device = resolve_device(device)
     if workers is not None and workers < 1:
         raise UserError(f"{workers} workers: at least one process is needed")
     store.prepare()
-    pending = [c for c in {c.address: c for c in configs}.values() if not store.run(c.address).done]
-    if not pending:
-        return []
+    generations: dict[int, dict[str, Work]] = {}
+    for config in configs:
+        if not store.run(config.address).done:
+            for age, run in enumerate(config.ancestry()):
+                generations.setdefault(age, {})[run.address] = run
+    failures = []
+    for _, generation in sorted(generations.items()):
+        pending = [config for config in generation.values() if not store.run(config.address).done]
+        if pending:
+            failures += _run_generation(pending, store, device, report, plain, workers)
+    return failures
+
+
+def _run_generation(
+    pending: list[Work], store: Store, device: str, report: Report, plain: bool, workers: int | None
+) -> list[str]:
     choose = Execution.plain if plain else Execution.fastest
     if device.startswith("cuda"):
-        fleets = [pending[i : i + FLEET] for i in range(0, len(pending), FLEET)]
+        computations = [work for work in pending if not isinstance(work, RunConfig)]
+        runs = [work for work in pending if isinstance(work, RunConfig)]
+        fleets: list[Sequence[Work]] = [computations] if computations else []
+        fleets += [runs[i : i + FLEET] for i in range(0, len(runs), FLEET)]
         return [line for fleet in fleets for line in _attempt(fleet, store, choose(device), report)]
     cores = os.cpu_count() or 1
     workers = min(workers or cores, len(pending))
@@ -54,16 +71,22 @@ def run_local(
     return _run_processes(pending, store, choose(device), report, workers)
 
 
-def _attempt(configs: Sequence[RunConfig], store: Store, execution: Execution, report: Report) -> list[str]:
+def _attempt(pending: Sequence[Work], store: Store, execution: Execution, report: Report) -> list[str]:
+    """A fleet of runs, or computations one after another."""
     try:
-        conduct(configs, store, execution, report)
+        runs = [work for work in pending if isinstance(work, RunConfig)]
+        for work in pending:
+            if isinstance(work, Computation):
+                compute(work, store, report)
+        if runs:
+            conduct(runs, store, execution, report)
     except UserError as failure:
         return [str(failure)]
     return []
 
 
 def _run_processes(
-    pending: Sequence[RunConfig], store: Store, execution: Execution, report: Report, workers: int
+    pending: Sequence[Work], store: Store, execution: Execution, report: Report, workers: int
 ) -> list[str]:
     """One process a run, `workers` at a time, each with a pipe for its news; where the pipe ends, the run ended."""
     context = multiprocessing.get_context("spawn")
@@ -73,7 +96,7 @@ def _run_processes(
             while waiting and len(running) < workers:
                 config = waiting.pop(0)
                 receiver, sender = context.Pipe(duplex=False)
-                arguments = (sender, config.model_dump_json(), str(store.root), execution, os.getpid())
+                arguments = (sender, config, str(store.root), execution, os.getpid())
                 process = context.Process(target=_work, args=arguments)
                 with _one_thread():
                     process.start()
@@ -118,16 +141,16 @@ def _ready(running: dict[Connection, Worker]) -> list[Connection]:
     return [receiver for receiver in running if receiver in ready]
 
 
-def _work(news: Connection, config: str, root: str, execution: Execution, parent: int) -> None:
+def _work(news: Connection, work: Work, root: str, execution: Execution, parent: int) -> None:
     signal.signal(signal.SIGINT, _stop_once)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     try:
-        conduct([RunConfig.model_validate_json(config)], Store(Path(root)), execution, news.send)
-    except UserError as failure:
-        news.send(str(failure))
-        sys.exit(RunFailed.exit_status)
+        failures = _attempt([work], Store(Path(root)), execution, news.send)
     except KeyboardInterrupt:
         sys.exit(130)
+    for line in failures:
+        news.send(line)
+    sys.exit(RunFailed.exit_status if failures else 0)
 
 
 def _stop_once(number: int, frame: object) -> NoReturn:

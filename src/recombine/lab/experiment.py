@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from recombine.errors import UserError
 from recombine.lab.claims import Claim
-from recombine.lab.config import RunConfig
+from recombine.lab.work import Work
 from recombine.seeds import Seeds
 from recombine.settings import override
 
@@ -25,7 +25,7 @@ BUDGETS: tuple[BudgetName, ...] = get_args(BudgetName)
 class Budget:
     """What an experiment runs at one cost: a config for each arm (seed 0 stands for all) and how many seeds."""
 
-    arms: Mapping[str, RunConfig]
+    arms: Mapping[str, Work]
     seeds: int
     says: str
 
@@ -48,12 +48,18 @@ class Experiment:
     figure: str  # of the paper
     budgets: Mapping[BudgetName, Budget]
     claims: tuple[Claim, ...]
-    draw: Callable[[polars.DataFrame, RunConfig], dict[str, Drawing]]
+    draw: Callable[[polars.DataFrame, Any], dict[str, Drawing]]  # the table, and the first arm's config
     notes: tuple[str, ...] = ()  # the readings that were taken
+    file: str = ""  # that describes it, if it is a user's own
 
     @property
     def address(self) -> str:
         return f"{self.study}/{self.name}"
+
+    @property
+    def typed(self) -> str:
+        """What is typed to run it."""
+        return self.file or self.address
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class PlannedRun:
 
     arm: str
     seed: int
-    config: RunConfig
+    config: Work
 
     @property
     def address(self) -> str:
@@ -106,8 +112,8 @@ def make_plan(
         config.check()
         fixed = {key.removeprefix("seeds."): value for key, value in overrides.items() if key.startswith("seeds.")}
         for seed in range(count):
-            seeds_of_run = Seeds.all(seed).model_dump() | fixed  # --set seeds.data=7: the same data for every seed
-            runs.append(PlannedRun(arm, seed, config.replace(seeds=seeds_of_run)))
+            seeds_of_run = Seeds.all(seed).replace(**fixed)  # --set seeds.data=7: the same data for every seed
+            runs.append(PlannedRun(arm, seed, config.with_seeds(seeds_of_run)))
     if only is not None:
         kept = [run for run in runs if f"{run.arm}:{run.seed}" == only]
         if not kept:

@@ -141,6 +141,24 @@ def draw_mean(
     axes.plot(seen, mean, color=color, linewidth=width, linestyle=dashes, label=label, zorder=3)
 
 
+def draw_series(axes: Axes, series: Mapping[str, Sequence[Curve]], chance: float | None = None) -> None:
+    """Several named sets of curves over images seen, each with its colour and dashes; what was not measured is said."""
+    present = {name: curves for name, curves in series.items() if curves}
+    if not present:
+        return empty_panel(axes, f"not measured: {', '.join(series)}")
+    for position, (name, curves) in enumerate(series.items()):
+        if curves:
+            draw_mean(axes, curves, SERIES_COLORS[position], name, dashes=SERIES_DASHES[position])
+        else:
+            axes.plot([], [], alpha=0, label=f"(not measured: {name})")
+    at = np.concatenate([seen for curves in present.values() for seen, _ in curves])
+    at = at[at > 0]
+    images_axis(axes, *((float(at.min()), float(at.max())) if len(at) else (None, None)))
+    accuracy_axis(axes, chance=chance)
+    axes.legend(loc="best", handlelength=3.2)
+    return None
+
+
 def band_caption(n: int, band: Band = "bootstrap") -> str:
     """What lines and bands mean, over n seeds."""
     if n < 2:

@@ -13,7 +13,6 @@ from recombine.errors import RunFailed
 from recombine.files import read_json, write_json, write_whole
 from recombine.lab.claims import judge_all
 from recombine.lab.conclude import variant
-from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Experiment, Plan
 from recombine.lab.figures import figure_bytes
 from recombine.lab.report import interval_text, number_text
@@ -40,8 +39,9 @@ def renew(experiment: Experiment, results: Path) -> list[dict[str, Any]]:
     source = read_json(folder / "provenance.json", "make it again with `recombine report --publish`")
     claims = judge_all(experiment.claims, table, experiment.study, experiment.name, source["budget"])
     write_json(folder / "claims.json", claims)
-    config = build(RunConfig, next(iter(source["configs"].values())))
-    for name, drawing in experiment.draw(table, config).items():
+    arm, config = next(iter(source["configs"].items()))
+    kind = type(experiment.budgets[source["budget"]].arms[arm])
+    for name, drawing in experiment.draw(table, build(kind, config)).items():
         write_whole(folder / f"{name}.png", figure_bytes(drawing.figure, "png"))
     write_whole(results.parent / "RESULTS.md", results_page(results))
     return claims

@@ -6,7 +6,7 @@ Polars is imported where it is used, so that a machine that only trains does not
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +94,31 @@ def curves(table: pl.DataFrame, instrument: str, arm: str, node: str | None = No
         (int(part["seed"][0]), str(part["node"][0])): (part["images_seen"].to_numpy(), part["value"].to_numpy())
         for part in chosen.partition_by("seed", "node", maintain_order=True)
     }
+
+
+def group_curves(table: pl.DataFrame, instrument: str, arm: str, nodes: Collection[str]) -> list[Curve]:
+    """One curve a seed: what the instrument read, the mean over these nodes, where all of them were read."""
+    by_seed: dict[int, list[Curve]] = {}
+    for (seed, node), curve in curves(table, instrument, arm).items():
+        if node in nodes:
+            by_seed.setdefault(seed, []).append(curve)
+    means = []
+    for group in by_seed.values():
+        seen = group[0][0]
+        for other, _ in group[1:]:
+            seen = np.intersect1d(seen, other)
+        values = np.mean([value[np.searchsorted(at, seen)] for at, value in group], axis=0)
+        means.append((seen, values))
+    return means
+
+
+def at_end(table: pl.DataFrame, instrument: str, arm: str, nodes: Collection[str]) -> dict[int, float]:
+    """For each seed: what the instrument read at the end of training, the mean over these nodes."""
+    found: dict[int, list[float]] = {}
+    for (seed, node), (_, values) in curves(table, instrument, arm).items():
+        if node in nodes:
+            found.setdefault(seed, []).append(float(values[-1]))
+    return {seed: sum(values) / len(values) for seed, values in found.items()}
 
 
 def distances(table: pl.DataFrame, arm: str) -> dict[str, int]:

@@ -1,6 +1,24 @@
 """Studies: the experiments of each paper, written like its method section."""
 
 from recombine.lab.experiment import Experiment
-from recombine.studies.concept_graphs import emergence, sampler
+from recombine.studies.concept_graphs import (
+    adversarial,
+    blank,
+    conditioning,
+    emergence,
+    faces,
+    four_variables,
+    frequency,
+    sampler,
+    signal,
+    toy,
+)
+from recombine.studies.concept_space import speed, trajectories
 
-EXPERIMENTS: dict[str, Experiment] = {e.address: e for e in (emergence.EXPERIMENT, sampler.EXPERIMENT)}
+CONCEPT_GRAPHS = (emergence, toy, frequency, adversarial, four_variables, blank, conditioning, signal, faces, sampler)
+
+CONCEPT_SPACE = (speed, trajectories)
+
+EXPERIMENTS: dict[str, Experiment] = {
+    module.EXPERIMENT.address: module.EXPERIMENT for module in (*CONCEPT_GRAPHS, *CONCEPT_SPACE)
+}

@@ -38,6 +38,7 @@ class TrainingConfig(Settings):
     clip: float | None = Field(default=1.0, gt=0)
     ema_images: int = Field(default=0, ge=0, description="half-life of the weight average in images; 0 = none")
     weighting: Weighting = "simple"
+    mask: float = Field(default=0.0, ge=0, lt=1, description="how often each concept is kept from the network")
 
     @property
     def total(self) -> int:
@@ -108,7 +109,7 @@ class Replica:
         key = self._first_key + self.seen + self._offsets  # [batch]
         self.rate.copy_(config.rate * _rate_factor(config, self.seen))
         with torch.autocast(self.seen.device.type, torch.bfloat16, enabled=self.execution.precision == "bfloat16"):
-            loss = self._loss(self.model, self.pool, key, self._draw_sigma, config.weighting)
+            loss = self._loss(self.model, self.pool, key, self._draw_sigma, config.weighting, config.mask)
         torch.autograd.backward(loss)
         if config.clip is not None:
             torch.nn.utils.clip_grad_norm_(self.parameters, config.clip)
@@ -200,10 +201,17 @@ class Replica:
 
 
 def batch_loss(
-    model: NetworkDenoiser, pool: Pool, key: Tensor, draw_sigma: Callable[[Tensor], Tensor], weighting: Weighting
-) -> Tensor:
-    """The loss of the batch that belongs to these keys: images, noise level and noise all follow from them."""
+    model: NetworkDenoiser, pool: Pool, key: Tensor, draw_sigma: Callable[[Tensor], Tensor], weighting: Weighting,
+    mask: float,
+) -> Tensor:  # fmt: skip
+    """The loss of the batch that belongs to these keys: images, noise level and noise all follow from them.
+
+    Where a concept is masked, its numbers in the condition are zero.
+    """
     images, condition = draw(pool, key)  # [n, C, H, W], [n, K]
+    if mask:
+        told = seeds.uniform(key, condition.shape[1:], lane=4)[:, pool.owner] >= mask  # one draw for a concept
+        condition = condition * told
     sigma = draw_sigma(seeds.uniform(key, lane=2))  # [n]
     noise = seeds.normal(key, images.shape[1:], lane=3)
     return denoising_loss(model, images, noise, sigma, condition, weighting)

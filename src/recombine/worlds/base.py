@@ -5,6 +5,7 @@ of each concept as digits, `"010"`; its *prototype* is the factor vector that ev
 as far apart as the number of concepts in which they differ.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from functools import cached_property
 from itertools import product
@@ -49,6 +50,18 @@ class World(Settings, ABC):
     @abstractmethod
     def condition(self, factors: Tensor) -> Tensor:
         """What the network is told about these factors.  # [n, sum(condition_widths)]"""
+
+    def apart(self) -> "World":
+        """The world that instruments are checked on; another one where a world holds a part of its images back."""
+        return self
+
+    def available(self, node: str) -> int:
+        """How many different images a node has; without end unless they come from a collection."""
+        return sys.maxsize
+
+    def origin(self) -> dict[str, str]:
+        """What says where the images come from, for a run's provenance; nothing where they are made."""
+        return {}
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:

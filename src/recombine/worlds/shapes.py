@@ -59,6 +59,7 @@ class ShapesWorld(World):
     size_separation: Fraction = 0.24  # between the largest and the smallest
     size_jitter: Fraction = 1 / 6  # half-width, as a fraction of the separation
     backgrounds: tuple[Literal["white", "grey", "black"], ...] = ("white",)
+    background_jitter: Annotated[float, Field(ge=0, lt=0.25)] = 0.0  # half-width of its range, in [0, 1] of grey
     position_jitter: Fraction = 0.2  # the centroid is uniform in +- this, in x and in y
     conditioning: Literal["continuous", "binary"] = "continuous"
 
@@ -86,7 +87,8 @@ class ShapesWorld(World):
 
     def vary(self, nodes: Tensor, key: Tensor) -> Tensor:
         color, size = self.color_separation * self.color_jitter, self.size_separation * self.size_jitter
-        half = torch.tensor([0, color, color, color, size, 0, self.position_jitter, self.position_jitter])
+        place = self.position_jitter
+        half = torch.tensor([0, color, color, color, size, self.background_jitter, place, place])
         return self.prototype(nodes) + (2 * uniform(key, (len(FACTORS),)) - 1) * half.to(nodes.device)
 
     @torch.no_grad()
@@ -150,8 +152,9 @@ class ShapesWorld(World):
         return self.size_mean + self.size_separation / 2 * levels
 
     def background_values(self) -> Tensor:
-        """The grey level of each background, in [0, 1].  # [backgrounds]"""
-        return torch.tensor([BACKGROUNDS[name] for name in self.backgrounds])
+        """The middle of each background's range of grey; white and black move inwards to fit.  # [backgrounds]"""
+        middles = torch.tensor([BACKGROUNDS[name] for name in self.backgrounds])
+        return middles.clamp(self.background_jitter, 1 - self.background_jitter)
 
     def blank(self) -> Tensor:
         """The empty canvas of each background.  # [backgrounds, 3, H, W]"""
@@ -197,7 +200,7 @@ class ShapesWorld(World):
                 raise ValueError(f"the ranges of {names[i]} and {names[j]} overlap: lower color_jitter")
         for name, value in zip(self.backgrounds, self.background_values().tolist(), strict=True):
             for color, rgb in zip(names, middles, strict=True):
-                if _apart(rgb, [value] * 3) <= half + 1e-6:
+                if _apart(rgb, [value] * 3) <= half + self.background_jitter + 1e-6:
                     raise ValueError(
                         f"the range of {color} holds the {name} background: lower color_jitter or change one"
                     )

@@ -127,6 +127,7 @@ class Pool:
     starts: Tensor  # [M] int64
     counts: Tensor  # [M] int64
     cumulative: Tensor  # [M] float32; the last is 1
+    owner: Tensor  # [K] int64, the concept that each number of the condition belongs to
 
 
 def make_pool(world: World, split: Split, seed: int, device: torch.device | str = "cpu") -> Pool:
@@ -144,6 +145,7 @@ def make_pool(world: World, split: Split, seed: int, device: torch.device | str 
         starts=(counts.cumsum(0) - counts).to(device),
         counts=counts.to(device),
         cumulative=(cumulative / cumulative[-1]).float().to(device),
+        owner=torch.arange(len(world.concepts)).repeat_interleave(torch.tensor(world.condition_widths)).to(device),
     )
 
 

@@ -15,15 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recombine.instruments.curves import emergence_time, rise, smooth
-from recombine.lab.claims import (
-    Claim,
-    Judgement,
-    NotMeasured,
-    bootstrap_interval,
-    judge_every,
-    verdict_below,
-    verdict_within,
-)
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_below, judge_every, judge_within
 from recombine.lab.table import Curve, curves, distances
 
 if TYPE_CHECKING:
@@ -36,17 +28,21 @@ SMOOTHING = 10  # evaluations, as in the released plots
 TOLERANCE = 0.05  # of a difference that should be nothing: about the sampling error of an accuracy over 50 images
 
 
-def order_of_emergence(table: pl.DataFrame) -> Judgement:
+def order_of_emergence(instrument: str = "reader.product") -> Callable[[pl.DataFrame], Judgement]:
     """O1: in every seed the mean curve of distance 0 emerges before that of distance 1, and that before distance 2."""
-    far = distances(table, ARM)
-    by_seed: dict[int, dict[int, list[Curve]]] = {}
-    for (seed, node), curve in _curves(table, "reader.product").items():
-        by_seed.setdefault(seed, {}).setdefault(far[node], []).append(curve)
-    if len(set(far.values())) < 2:
-        raise NotMeasured("every class is at the same distance: there is no order")
-    times = [[_time(_mean(group[d])) for d in sorted(group)] for group in by_seed.values()]
-    note = "median images seen at emergence: " + _medians({f"d{d}": t for d, t in enumerate(zip(*times, strict=True))})
-    return _judge_orders([list(pairwise(t)) for t in times], note)
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        far = distances(table, ARM)
+        by_seed: dict[int, dict[int, list[Curve]]] = {}
+        for (seed, node), curve in _curves(table, instrument).items():
+            by_seed.setdefault(seed, {}).setdefault(far[node], []).append(curve)
+        if len(set(far.values())) < 2:
+            raise NotMeasured("every class is at the same distance: there is no order")
+        times = [[_time(_mean(group[d])) for d in sorted(group)] for group in by_seed.values()]
+        each = {f"d{d}": t for d, t in enumerate(zip(*times, strict=True))}
+        return _judge_orders([list(pairwise(t)) for t in times], f"median images seen at emergence: {_medians(each)}")
+
+    return judge
 
 
 def color_is_last(table: pl.DataFrame) -> Judgement:
@@ -84,16 +80,16 @@ def sudden(smoothing: int) -> Callable[[pl.DataFrame], Judgement]:
                 ratios.append(both[0] / both[1])
         if not ratios:
             raise NotMeasured(f"{FARTHEST} does not reach 0.5 in any seed: there is no rise to measure")
-        interval = bootstrap_interval(ratios)
         note = f"rise from 10% to 90% of its own level, in images; {len(product) - len(ratios)} seeds without a rise"
-        return Judgement(float(np.mean(ratios)), interval, len(ratios), verdict_below(interval, 1.0, len(ratios)), note)
+        return judge_below(ratios, 1.0, note)
 
     return judge
 
 
 def independent(table: pl.DataFrame) -> Judgement:
     """O5: given one object, the product accuracy less the product of per-concept accuracies; within 0.05."""
-    concepts = ("shape", "color", "size")
+    values = [i.removeprefix("reader.") for i in table["instrument"].unique() if i.startswith("reader.") and "=" in i]
+    concepts = sorted({value.partition("=")[0] for value in values}) or ("shape", "color", "size")
     parts = {i: _curves(table, f"reader.{i}") for i in ("product", "none", "several", *concepts)}
     gaps: dict[int, list[float]] = {}
     for place, (_, product) in parts["product"].items():
@@ -106,7 +102,17 @@ def independent(table: pl.DataFrame) -> Judgement:
     if not gaps:
         raise NotMeasured("no evaluation lies between 0.05 and 0.95")
     note = f"over {sum(map(len, gaps.values()))} evaluations between 0.05 and 0.95"
-    return _judge_mean([float(np.mean(gap)) for gap in gaps.values()], -TOLERANCE, TOLERANCE, note)
+    return judge_within([float(np.mean(gap)) for gap in gaps.values()], -TOLERANCE, TOLERANCE, note)
+
+
+def female_first(table: pl.DataFrame) -> Judgement:
+    """O12b: the mean gender accuracy of the four female classes reaches 0.9 before that of the four male ones."""
+    by_seed: dict[int, dict[str, list[Curve]]] = {}
+    for (seed, node), curve in _curves(table, "classifier.gender").items():
+        by_seed.setdefault(seed, {}).setdefault(node[0], []).append(curve)
+    times = [tuple(_time(_mean(groups[gender]), 0.9) for gender in "01") for groups in by_seed.values()]
+    note = _medians({name: tuple(t[i] for t in times) for i, name in enumerate(("female", "male"))})
+    return _judge_orders([[(female, male)] for female, male in times], f"median images seen at 0.9: {note}")
 
 
 def sampler_agrees(table: pl.DataFrame) -> Judgement:
@@ -118,7 +124,7 @@ def sampler_agrees(table: pl.DataFrame) -> Judgement:
     same = cells.filter((pl.col("fast") >= 0.8) == (pl.col("slow") >= 0.8)).height
     size = float(np.abs(cells["gap"].to_numpy()).mean())
     note = f"{name}: {same} of {cells.height} cells on the same side of 0.8; mean size of a difference {size:.3f}"
-    return _judge_mean(means, -TOLERANCE, TOLERANCE, note)
+    return judge_within(means, -TOLERANCE, TOLERANCE, note)
 
 
 def audited_cells(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
@@ -142,7 +148,8 @@ EMERGENCE = (
         "O1",
         "classes emerge in the order of their distance from training: d0, then d1, then d2 (share of seeds)",
         "so in the one run shown",
-        order_of_emergence,
+        order_of_emergence(),
+        general=True,
     ),
     Claim(
         "O2",
@@ -169,12 +176,41 @@ EMERGENCE = (
         "given one object, product accuracy is the product of the concepts' accuracies (difference)",
         "0 within sampling error (0.05)",
         independent,
+        general=True,
     ),
+)
+
+FOUR_VARIABLES = (
+    Claim(
+        "O11",
+        "with four concepts too, classes emerge in the order of their distance: d0, d1, d2, d3 (share of seeds)",
+        "d1, d2, d3 in order",
+        order_of_emergence(),
+    ),
+)
+
+FACES = (
+    Claim(
+        "O12",
+        "faces too emerge in the order of their distance: d0, then d1, then d2 (share of seeds)",
+        "d1, then d2",
+        order_of_emergence("classifier.product"),
+    ),
+    Claim(
+        "O12b",
+        "the gender of female classes converges before that of male classes (share of seeds)",
+        "Female before Male",
+        female_first,
+    ),
+)
+
+SAMPLER = (
     Claim(
         "S1",
         "few-step sampling reads the same as 500-step ancestral sampling (difference)",
         "0 (within 0.05)",
         sampler_agrees,
+        general=True,
     ),
 )
 
@@ -206,13 +242,7 @@ def _ratio(above: Mapping[int, float], below: Mapping[int, float], low: float, h
         raise NotMeasured("in no seed were both reached by the end of training")
     missing = len(above) - len(ratios)
     note = f"{missing} seeds left out: not reached by the end of training" if missing else ""
-    return _judge_mean(ratios, low, high, note)
-
-
-def _judge_mean(values: list[float], low: float, high: float, note: str) -> Judgement:
-    """The mean over seeds, to lie between two bounds."""
-    interval, n = bootstrap_interval(values), len(values)
-    return Judgement(float(np.mean(values)), interval, n, verdict_within(interval, low, high, n), note)
+    return judge_within(ratios, low, high, note)
 
 
 def _judge_orders(seeds: list[list[tuple[float, float]]], note: str) -> Judgement:

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from recombine.instruments.curves import emergence_time
 from recombine.lab.figures import (
-    SERIES_COLORS,
-    SERIES_DASHES,
     accuracy_axis,
     band_caption,
     count_text,
     distance_color,
     draw_mean,
+    draw_series,
     empty_panel,
     end_labels,
     house_style,
@@ -29,7 +28,7 @@ from recombine.lab.figures import (
     mean_and_band,
     put_caption,
 )
-from recombine.lab.table import Curve, curves, distances
+from recombine.lab.table import Curve, curves, distances, group_curves
 from recombine.studies.concept_graphs.graph import Concepts, add_colorbar, draw_graph, node_label, order_caption
 
 THRESHOLD = 0.8
@@ -167,22 +166,7 @@ def _draw_series(
     axes: Axes, table: pl.DataFrame, arm: str, series: Sequence[tuple[str, str]], chance: float | None = None
 ) -> None:
     """The farthest class as several instruments see it."""
-    missing, spans = [], {}
-    for position, (instrument, label) in enumerate(series):
-        over_seeds = _farthest_curves(table, arm, instrument)
-        if not over_seeds:
-            missing.append(instrument)
-            continue
-        spans.update({(seed, instrument): curve for seed, curve in enumerate(over_seeds)})
-        draw_mean(axes, over_seeds, SERIES_COLORS[position], label, dashes=SERIES_DASHES[position])
-    if len(missing) == len(series):
-        return empty_panel(axes, f"not measured: {', '.join(missing)}")
-    if missing:
-        axes.plot([], [], alpha=0, label=f"(not measured: {', '.join(missing)})")
-    images_axis(axes, *_span(spans))
-    accuracy_axis(axes, chance=chance)
-    axes.legend(loc="best", handlelength=3.2)
-    return None
+    draw_series(axes, {label: _farthest_curves(table, arm, instrument) for instrument, label in series}, chance)
 
 
 def _final(table: pl.DataFrame, arm: str) -> dict[str, float]:
@@ -237,13 +221,7 @@ def _farthest_label(table: pl.DataFrame, arm: str, concepts: Concepts, display: 
 
 def _farthest_curves(table: pl.DataFrame, arm: str, instrument: str) -> list[Curve]:
     """One curve for each seed: the farthest class, or the mean of several that are equally far."""
-    nodes = set(_farthest(table, arm))
-    by_seed: dict[int, list[Curve]] = {}
-    for (seed, node), curve in curves(table, instrument, arm).items():
-        if node in nodes:
-            by_seed.setdefault(seed, []).append(curve)
-    averaged = (mean_and_band(each, "min-max") for each in by_seed.values())
-    return [(seen, values[0]) for seen, values in averaged]
+    return group_curves(table, instrument, arm, _farthest(table, arm))
 
 
 def _span(measured: Mapping[tuple[int, str], Curve]) -> tuple[float, float]:

@@ -57,7 +57,7 @@ EXPERIMENT = Experiment(
         "laptop": Budget({emergence.HEADLINE: LAPTOP}, 6, "16 px, six seeds, about a quarter of an hour on two cores"),
         "full": Budget({emergence.HEADLINE: FULL}, 5, "28 px, five seeds, minutes on one GPU"),
     },
-    claims=tuple(claim for claim in claims.EMERGENCE if claim.id == "S1"),
+    claims=claims.SAMPLER,
     draw=draw,
     notes=("Both samplers start from the same noise, image by image.",),
 )

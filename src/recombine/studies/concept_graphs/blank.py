@@ -1,0 +1,63 @@
+"""Beyond the paper: how much of a published kind of emergence curve is the probe's answer to what is not there?
+
+The paper's linear probes must name a class whatever they are shown. *Arms.* The runs of `emergence` (conditions
+continuous and binary), and one that binds the concepts into a joint embedding before the network sees them, which
+leaves canvases empty. *Measured.* Of the images that the probes call right: how many hold no object, several, or one
+that the reader calls something else; over training, class by class. *Asked.* Is the curve of the farthest class real?
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recombine.lab.config import RunConfig
+from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.settings import override
+from recombine.studies.concept_graphs import claims_blank, emergence
+
+if TYPE_CHECKING:
+    import polars
+
+
+def _arms(config: RunConfig) -> dict[str, RunConfig]:
+    return {
+        "continuous": config,
+        "binary": override(config, {"world.conditioning": "binary"}),
+        "joint": override(config, {"network.condition.entry": "joint"}),
+    }
+
+
+def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+    """What the probes' curve of the farthest class is made of, arm by arm; what probes say of empty canvases."""
+    from recombine.studies.concept_graphs import drawings_blank
+
+    return {
+        "figure": Drawing(
+            drawings_blank.made_of(table),
+            "The farthest class: product accuracy by the probes, split by what the reader finds in the same images.",
+        ),
+        "canvas": Drawing(
+            drawings_blank.answers_to_nothing(table, config.world.concepts),
+            "What the linear probes answer to an empty canvas, to noise and to the mean image.",
+        ),
+    }
+
+
+EXPERIMENT = Experiment(
+    study="concept-graphs",
+    name="blank",
+    question="How much of a probe's emergence curve is its answer to an empty or wrong canvas?",
+    figure="beyond the paper; its Figs 5 and 6 are judged by such probes",
+    budgets={
+        "smoke": Budget(_arms(emergence.SMOKE), 1, "seconds; proves the path, shows nothing"),
+        "laptop": Budget(_arms(emergence.LAPTOP), 1, "16 px, one seed, about twelve minutes on two CPU cores"),
+        "full": Budget(_arms(emergence.FULL), 5, "28 px, three arms of five seeds, two of them those of emergence"),
+    },
+    claims=claims_blank.BLANK,
+    draw=draw,
+    notes=(
+        "Runs of the arms continuous and binary are shared with concept-graphs/emergence.",
+        "The share is of all samples of a class: right by the probes in every concept, and by the reader without an "
+        "object, with several, or with one that is not the one asked for.",
+    ),
+)

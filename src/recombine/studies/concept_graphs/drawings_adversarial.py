@@ -1,0 +1,96 @@
+"""Figures of the adversarial split: what is drawn instead, and what fine-tuning brings and takes (Fig 9)."""
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from recombine.lab.figures import (
+    SERIES_COLORS,
+    band_caption,
+    draw_series,
+    empty_panel,
+    house_style,
+    put_caption,
+)
+from recombine.lab.table import at_end, distances, group_curves
+from recombine.studies.concept_graphs.graph import Concepts, node_label
+
+BASE = "adversarial"
+
+
+def what_is_drawn(table: pl.DataFrame, concepts: Concepts) -> Figure:
+    """For every prompt and concept: the share of images that show each value, before fine-tuning."""
+    far = distances(table, BASE)
+    with house_style():
+        figure = Figure(figsize=(15, 7.4), layout="constrained")
+        panels = figure.subplots(1, len(concepts), sharey=True, squeeze=False)[0]
+        for place, (axes, (concept, values)) in enumerate(zip(panels, concepts.items(), strict=True)):
+            axes.set_title(f"{'abcdefgh'[place]}   {concept}")
+            _draw_values(axes, table, concept, place, values, list(far))
+        if far:
+            labels = [f"{node_label(n, concepts, None)}{'' if far[n] else ' (trained)'}" for n in far]
+            panels[0].set_yticks(range(len(far)), labels)
+            panels[0].invert_yaxis()
+        seeds = table.filter(pl.col("arm") == BASE)["seed"].n_unique()
+        put_caption(
+            figure,
+            f"Mean of n = {seeds} seeds at the end of training. Rows: what was asked for; bars: what the reader found.",
+            "The rest of a row holds no object, several, or one that is neither value. Black mark: the value asked for "
+            "should fill the row on this side.",
+        )
+    return figure
+
+
+def tuning(table: pl.DataFrame, concepts: Concepts) -> Figure:
+    """Accuracy while a model is fine-tuned on one class: alone above, mixed with the old data below."""
+    arms = [arm for arm in dict.fromkeys(table["arm"].to_list()) if arm != BASE]
+    columns = [arm for arm in arms if not arm.endswith("-mixed")]
+    trained = [node for node, distance in distances(table, BASE).items() if distance == 0]
+    with house_style():
+        figure = Figure(figsize=(5.6 * max(1, len(columns)), 10.4), layout="constrained")
+        panels = figure.subplots(2, max(1, len(columns)), sharey=True, squeeze=False)
+        for column, node in enumerate(columns):
+            for row, (arm, how) in enumerate(((node, "alone"), (f"{node}-mixed", "mixed with the old data"))):
+                axes = panels[row, column]
+                axes.set_title(f"{node_label(node, concepts, None)}, {how}", fontsize=12)
+                rest = [n for n in distances(table, arm) if n not in trained and n != node]
+                groups = {"trained first": trained, "fine-tuned on": [node], "never seen": rest}
+                draw_series(
+                    axes, {name: group_curves(table, "reader.product", arm, nodes) for name, nodes in groups.items()}
+                )
+                before = at_end(table, "reader.product", BASE, trained)
+                if before:
+                    axes.axhline(float(np.mean(list(before.values()))), color=SERIES_COLORS[0], alpha=0.4, linewidth=1)
+        if not columns:
+            empty_panel(panels[0, 0], "no arm was fine-tuned")
+            empty_panel(panels[1, 0], "")
+        seeds = table.filter(pl.col("arm") == BASE)["seed"].n_unique()
+        put_caption(
+            figure,
+            "Product accuracy by the reader, mean over the classes of each group. Images seen since fine-tuning began;",
+            "faint line: the classes trained first, before it.",
+            band_caption(seeds),
+        )
+    return figure
+
+
+def _draw_values(
+    axes: Axes, table: pl.DataFrame, concept: str, place: int, values: tuple[str, ...], nodes: list[str]
+) -> None:
+    if not nodes:
+        return empty_panel(axes, "not measured")
+    left = np.zeros(len(nodes))
+    for digit, value in enumerate(values):
+        found = [at_end(table, f"reader.{concept}={value}", BASE, (node,)) for node in nodes]
+        share = np.array([float(np.mean(list(each.values()))) if each else 0.0 for each in found])
+        axes.barh(range(len(nodes)), share, left=left, color=SERIES_COLORS[digit], label=value, height=0.72)
+        left += share
+    asked = [int(node[place]) for node in nodes]
+    ends = [0.0 if digit == 0 else 1.0 for digit in asked]
+    axes.scatter(ends, range(len(nodes)), color="black", marker="|", s=420, linewidths=3, zorder=4, clip_on=False)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("share of images")
+    axes.grid(False, axis="y")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=len(values))
+    return None

@@ -1,0 +1,60 @@
+"""The figure of the frequency experiment: Okawa et al. 2023, Figs 8a and 8b, and the arms of fixed frequency."""
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from recombine.lab.figures import accuracy_axis, distance_color, empty_panel, house_style, put_caption
+from recombine.studies.concept_graphs.claims_frequency import LEVEL, SEEN, UNSEEN, dose_response
+
+Response = dict[int, dict[int, float]]
+
+
+def by_number(table: pl.DataFrame) -> Figure:
+    """Accuracy of colour and of shape over the number of images of the class that brings it."""
+    with house_style():
+        figure = Figure(figsize=(13, 6.6), layout="constrained")
+        panels = figure.subplots(1, 2, sharey=True)
+        for axes, concept, title in zip(panels, ("color", "shape"), ("a   Blue", "b   Triangle"), strict=True):
+            axes.set_title(f"{title}: accuracy of {concept}")
+            _draw(axes, table, concept)
+        seeds = table["seed"].n_unique()
+        put_caption(
+            figure,
+            "Accuracy of the concept by the reader at the end of training. Solid: every image drawn equally often, as "
+            "in the paper; dashed: the class keeps a quarter of the draws and only its number of images changes.",
+            f"Thin: seeds; thick: their mean, n = {seeds}. Dotted: {LEVEL:g}.",
+        )
+    return figure
+
+
+def _draw(axes: Axes, table: pl.DataFrame, concept: str) -> None:
+    drawn = False
+    for distance, nodes in ((0, SEEN[concept]), (1, UNSEEN[concept]), (2, ("111",))):
+        name = "the class itself" if distance == 0 else f"{' and '.join(nodes)}, distance {distance}"
+        for even in (False, True):
+            response = dose_response(table, concept, nodes, even)
+            drawn |= bool(response)
+            _draw_response(axes, response, distance_color(distance), name if not even else None, "--" if even else "-")
+    if not drawn:
+        return empty_panel(axes, f"not measured: {concept}")
+    axes.axhline(LEVEL, color="#9A9A9A", linestyle=":", linewidth=1.5)
+    axes.set_xscale("symlog", linthresh=3)
+    numbers = sorted({n for each in dose_response(table, concept, SEEN[concept]).values() for n in each})
+    axes.set_xticks(numbers, [str(n) for n in numbers])
+    axes.minorticks_off()
+    axes.set_xlabel(f"images of class {SEEN[concept][0]}")
+    accuracy_axis(axes)
+    axes.legend(loc="lower right")
+    return None
+
+
+def _draw_response(axes: Axes, response: Response, color: str, label: str | None, dashes: str) -> None:
+    if not response:
+        return
+    for each in response.values():
+        axes.plot(list(each), list(each.values()), color=color, linewidth=0.8, alpha=0.35, linestyle=dashes)
+    numbers = [n for n in next(iter(response.values())) if all(n in each for each in response.values())]
+    means = [float(np.mean([each[n] for each in response.values()])) for n in numbers]
+    axes.plot(numbers, means, color=color, linewidth=3, linestyle=dashes, marker="o", label=label)

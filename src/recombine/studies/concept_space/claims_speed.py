@@ -1,0 +1,132 @@
+"""Learning times over concept signals (Park et al. 2024): the rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recombine.instruments.curves import emergence_time
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_every, judge_within
+from recombine.lab.table import curves
+
+if TYPE_CHECKING:
+    import polars as pl
+
+HELD_OUT = "11"
+THRESHOLD = 0.8
+
+
+def separations(arm: str) -> tuple[float, float]:
+    """The separations of colour and size that an arm's name says."""
+    found = re.fullmatch(r"c([\d.]+)-s([\d.]+)", arm)
+    if found is None:
+        raise NotMeasured(f"arm '{arm}' does not name its separations as c0.2-s0.4 does")
+    return float(found[1]), float(found[2])
+
+
+def learning_times(table: pl.DataFrame, concept: str) -> dict[tuple[float, float], dict[int, float]]:
+    """{(D_c, D_s): {seed: images seen until the concept of the held-out class is learned}}.
+
+    The end of training where it is not: a ratio of a late time to an early one is then too small rather than too large.
+    """
+    times: dict[tuple[float, float], dict[int, float]] = {}
+    for arm in dict.fromkeys(table["arm"].to_list()):
+        for (seed, _), (seen, value) in curves(table, f"reader.{concept}", arm, HELD_OUT).items():
+            time = emergence_time(seen, value, THRESHOLD)
+            times.setdefault(separations(arm), {})[seed] = float(seen[-1]) if time is None else time
+    if not times:
+        raise NotMeasured(f"{concept} of {HELD_OUT} was not measured")
+    return times
+
+
+def slower(
+    concept: str, slow: tuple[float, float], fast: tuple[float, float], low: float, high: float
+) -> Callable[[pl.DataFrame], Judgement]:
+    """The time of a concept at one pair of separations over that at another, between bounds; one value a seed."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        ratios, note = _ratios(table, concept, slow, fast)
+        return judge_within(ratios, low, high, note)
+
+    return judge
+
+
+def competes(table: pl.DataFrame) -> Judgement:
+    """P3: at the weakest colour, log2 of the time of colour with the strongest size signal over the weakest."""
+    times = learning_times(table, "color")
+    colors, sizes = sorted({c for c, _ in times}), sorted({s for _, s in times})
+    ratios, note = _ratios(table, "color", (colors[0], sizes[-1]), (colors[0], sizes[0]))
+    return judge_above(np.log2(ratios), 0.0, note)
+
+
+def falls(concept: str) -> Callable[[pl.DataFrame], Judgement]:
+    """In how many seeds the time of a concept falls or stays from each of its separations to the next, on average over
+    those of the other concept.
+    """
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        times = learning_times(table, concept)
+        own = 0 if concept == "color" else 1
+        steps = sorted({place[own] for place in times})
+        if len(steps) < 2:
+            raise NotMeasured(f"a single separation of {concept}: there is no trend")
+        seeds = set.intersection(*(set(found) for found in times.values()))
+        falling = 0
+        for seed in seeds:
+            means = [np.mean([t[seed] for place, t in times.items() if place[own] == step]) for step in steps]
+            falling += bool(np.all(np.diff(means) <= 0))
+        return judge_every(falling, len(seeds))
+
+    return judge
+
+
+def real_images_are_read(table: pl.DataFrame) -> Judgement:
+    """P7: accuracy of the judge on fresh real images of every class, the lowest of any class and concept in a seed."""
+    import polars as pl
+
+    judge = "classifier" if table["instrument"].str.starts_with("calibration.classifier.").any() else "reader"
+    rows = table.filter(pl.col("instrument").is_in([f"calibration.{judge}.{c}" for c in ("color", "size")]))
+    if not rows.height:
+        raise NotMeasured("no judge was checked on real images")
+    lowest = rows.group_by("seed").agg(pl.col("value").min()).sort("seed")["value"].to_list()
+    return judge_within(lowest, 0.999, 1.0, f"by the {judge}")
+
+
+def _ratios(
+    table: pl.DataFrame, concept: str, slow: tuple[float, float], fast: tuple[float, float]
+) -> tuple[list[float], str]:
+    times = learning_times(table, concept)
+    if slow not in times or fast not in times:
+        raise NotMeasured(f"needs separations {slow} and {fast}")
+    shared = [seed for seed in times[slow] if seed in times[fast]]
+    medians = (np.median([times[place][seed] for seed in shared]) for place in (slow, fast))
+    return [times[slow][seed] / times[fast][seed] for seed in shared], "median images: {:,.0f} and {:,.0f}".format(
+        *medians
+    )
+
+
+SPEED = (
+    Claim(
+        "P1",
+        "colours 0.8 apart are learned about five times as fast as colours 0.2 apart, radii 0.4 apart (ratio of times)",
+        "15.7k / 3.3k steps = 4.8 (2.5 to 10)",
+        slower("color", (0.2, 0.4), (0.8, 0.4), 2.5, 10.0),
+    ),
+    Claim("P1m", "the time of colour falls with every step of its signal (share of seeds)", "it does", falls("color")),
+    Claim(
+        "P2",
+        "radii 0.4 apart are learned faster than radii 0.2 apart, colours 0.8 apart (ratio of times)",
+        "9.6k / 6.1k steps = 1.6 (1.1 to 3)",
+        slower("size", (0.8, 0.2), (0.8, 0.4), 1.1, 3.0),
+    ),
+    Claim(
+        "P3",
+        "concepts compete: a stronger size signal slows a weak colour (log2 of the ratio of times)",
+        "9.0k to 15.7k steps, log2 = 0.8 (above 0)",
+        competes,
+    ),
+    Claim("P7", "the judge is right on fresh real images of every class (accuracy)", "1.0", real_images_are_read),
+)

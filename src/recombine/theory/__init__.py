@@ -1,0 +1,1 @@
+"""Theory: closed forms and simulations of them, no training."""

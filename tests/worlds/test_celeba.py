@@ -1,0 +1,492 @@
+"""A small CelebA is read right in each layout it comes in; every damage is one line; no half cache is used."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import threading
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from recombine.errors import RunFailed, UserError
+from recombine.worlds import celeba
+from recombine.worlds.celeba import data_folder, read_attributes, read_partitions, resized_images
+
+ATTRIBUTES = (
+    "5_o_Clock_Shadow", "Arched_Eyebrows", "Attractive", "Bags_Under_Eyes", "Bald", "Bangs", "Big_Lips", "Big_Nose",
+    "Black_Hair", "Blond_Hair", "Blurry", "Brown_Hair", "Bushy_Eyebrows", "Chubby", "Double_Chin", "Eyeglasses",
+    "Goatee", "Gray_Hair", "Heavy_Makeup", "High_Cheekbones", "Male", "Mouth_Slightly_Open", "Mustache",
+    "Narrow_Eyes", "No_Beard", "Oval_Face", "Pale_Skin", "Pointy_Nose", "Receding_Hairline", "Rosy_Cheeks",
+    "Sideburns", "Smiling", "Straight_Hair", "Wavy_Hair", "Wearing_Earrings", "Wearing_Hat", "Wearing_Lipstick",
+    "Wearing_Necklace", "Wearing_Necktie", "Young",
+)  # fmt: skip
+COUNT = 60  # five rounds of the eight classes and of four faces without a class
+HAIR = ("Black_Hair", "Blond_Hair")
+LAYOUTS = ("folder", "zip", "csv", "csv-nested")
+FAR = (255, 0, 255)  # the colour of what lies outside the centre square
+
+
+def name_of(number):
+    return f"{number:06d}.jpg"
+
+
+def attributes_of(number):
+    """Image `number` (from 1) has class (number - 1) % 12 in binary; from 8 on, both colours of hair or neither."""
+    kind = (number - 1) % 12
+    male, serious, blond = kind >> 2 & 1, kind >> 1 & 1, kind & 1
+    black = 1 - blond
+    if kind >= 8:
+        black = blond = kind & 1
+    present = {"Male": male, "Smiling": 1 - serious, "Black_Hair": black, "Blond_Hair": blond, "Young": number % 2}
+    return [1 if present.get(attribute) else -1 for attribute in ATTRIBUTES]
+
+
+def partition_of(number):
+    """Three rounds of train, one of valid, one of test."""
+    return max(0, (number - 1) // 12 - 2)
+
+
+def color_of(number):
+    return tuple(32 + 64 * (number // 4**place % 4) for place in range(3))
+
+
+def number_of(pixels):
+    """Which image these pixels [H, W, 3] (0 to 255) are of; they must be flat, so nothing but the centre is in them."""
+    assert (np.ptp(pixels.reshape(-1, 3), axis=0) <= 6).all()
+    places = np.round((pixels.reshape(-1, 3).mean(0) - 32) / 64).astype(int)
+    return int(places @ [1, 4, 16])
+
+
+def save_image(path, pixels):
+    Image.fromarray(pixels).save(path, quality=95, subsampling=0)
+
+
+def make_celeba(folder, layout="folder", count=COUNT):
+    """Write a CelebA of `count` images into `folder`, and give the folder back."""
+    csv = layout.startswith("csv")
+    pictures = folder / "img_align_celeba" / ("img_align_celeba" if layout == "csv-nested" else "")
+    pictures.mkdir(parents=True)
+    numbers = range(1, count + 1)
+    for number in numbers:
+        pixels = np.full((218, 178, 3), FAR, dtype=np.uint8)
+        pixels[20:198] = color_of(number)
+        save_image(pictures / name_of(number), pixels)
+    if csv:
+        rows = [",".join(map(str, [name_of(number), *attributes_of(number)])) for number in numbers]
+        (folder / "list_attr_celeba.csv").write_text("\n".join([",".join(["image_id", *ATTRIBUTES]), *rows]) + "\n")
+        parts = [f"{name_of(number)},{partition_of(number)}" for number in numbers]
+        (folder / "list_eval_partition.csv").write_text("\n".join(["image_id,partition", *parts]) + "\n")
+    else:
+        rows = [name_of(number) + "".join(f" {value:2d}" for value in attributes_of(number)) for number in numbers]
+        text = "\n".join([str(count), " ".join(ATTRIBUTES) + " ", *rows]) + "\n"
+        (folder / "list_attr_celeba.txt").write_text(text)
+        parts = [f"{name_of(number)} {partition_of(number)}" for number in numbers]
+        (folder / "list_eval_partition.txt").write_text("\n".join(parts) + "\n")
+    if layout == "zip":
+        with ZipFile(folder / "img_align_celeba.zip", "w", ZIP_DEFLATED) as archive:
+            archive.mkdir("img_align_celeba")
+            for path in sorted(pictures.iterdir()):
+                archive.write(path, f"img_align_celeba/{path.name}")
+        shutil.rmtree(pictures)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    """Each layout once; only to be copied."""
+    base = tmp_path_factory.mktemp("celeba")
+    return {layout: make_celeba(base / layout, layout) for layout in LAYOUTS}
+
+
+@pytest.fixture
+def copied(originals, tmp_path):
+    """A layout of one's own, to be cached and damaged."""
+
+    def copy(layout="folder"):
+        return shutil.copytree(originals[layout], tmp_path / layout)
+
+    return copy
+
+
+@pytest.fixture
+def resizings(monkeypatch):
+    """The number of images resized so far, one entry each."""
+    calls, real = [], celeba._resize
+
+    def counted(data, pixels):
+        calls.append(pixels)
+        return real(data, pixels)
+
+    monkeypatch.setattr(celeba, "_resize", counted)
+    return calls
+
+
+def complaint(call, *arguments, kind=UserError):
+    with pytest.raises(kind) as caught:
+        call(*arguments)
+    assert type(caught.value) is kind
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def names_up_to(count):
+    return [name_of(number) for number in range(1, count + 1)]
+
+
+def test_the_folder_is_in_the_environment(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RECOMBINE_CELEBA", raising=False)
+    assert data_folder() == tmp_path / "data" / "celeba"
+    monkeypatch.setenv("RECOMBINE_CELEBA", "")
+    assert data_folder() == tmp_path / "data" / "celeba"
+    monkeypatch.setenv("RECOMBINE_CELEBA", str(tmp_path / "elsewhere"))
+    assert data_folder() == tmp_path / "elsewhere"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_the_same_lists_and_images(copied, layout):
+    folder = copied(layout)
+    attributes = read_attributes(folder, ("Young", *HAIR))
+    assert attributes.names == tuple(names_up_to(COUNT))
+    assert attributes.values.shape == (COUNT, 3)
+    for number in range(1, COUNT + 1):
+        told = dict(zip(ATTRIBUTES, attributes_of(number), strict=True))
+        assert attributes.values[number - 1].tolist() == [told[a] == 1 for a in ("Young", *HAIR)]
+    assert read_partitions(folder, ["000060.jpg", "000001.jpg", "000037.jpg"]).tolist() == [2, 0, 1]
+    chosen = [name_of(number) for number in (7, 3, 60, 25)]
+    images = resized_images(folder, chosen, attributes.digest, 9)
+    assert images.shape == (4, 9, 9, 3)
+    assert [number_of(image) for image in images] == [7, 3, 60, 25]
+
+
+def test_images_are_mapped_read_only_from_a_plain_file_with_a_record(copied):
+    folder = copied()
+    images = resized_images(folder, names_up_to(5), "a digest", 12)
+    assert isinstance(images, np.memmap)
+    assert images.dtype == np.uint8
+    with pytest.raises(ValueError, match="read-only"):
+        images[0] = 0
+    cache = folder / "recombine-cache"
+    assert np.array_equal(np.load(cache / "faces-12.npy"), images)
+    record = json.loads((cache / "faces-12.json").read_text())
+    assert (record["count"], record["pixels"], record["attributes_sha256"]) == (5, 12, "a digest")
+    assert (record["first_image"], record["last_image"]) == ("000001.jpg", "000005.jpg")
+
+
+def test_the_centre_square_is_averaged_down_as_an_independent_library_does(tmp_path):
+    """Against torch's antialiased bicubic filter, on an image with a gradient, stripes one pixel wide and an edge."""
+    pictures = tmp_path / "img_align_celeba"
+    pictures.mkdir()
+    down, across = np.mgrid[0:218, 0:178]
+    pixels = np.stack([down, across, np.where(across > 100, 220, 30)], 2).astype(np.uint8)
+    pixels[60:120, :80] = np.where(across % 2, 255, 0)[60:120, :80, None]
+    save_image(pictures / "000001.jpg", pixels)
+    got = resized_images(tmp_path, ["000001.jpg"], "", 28)[0]
+    decoded = np.asarray(Image.open(pictures / "000001.jpg"))[20:198]
+    square = torch.from_numpy(decoded.copy()).permute(2, 0, 1)[None].float()
+    expected = torch.nn.functional.interpolate(square, (28, 28), mode="bicubic", antialias=True)[0].permute(1, 2, 0)
+    assert np.abs(got - expected.clamp(0, 255).numpy()).max() <= 1.5
+    assert np.abs(got[8:14, 2:11].astype(int) - 127).max() < 12  # stripes become grey
+
+
+def test_a_grey_image_gets_three_channels(tmp_path):
+    (tmp_path / "img_align_celeba").mkdir()
+    save_image(tmp_path / "img_align_celeba" / "000001.jpg", np.full((218, 178), 90, dtype=np.uint8))
+    assert (resized_images(tmp_path, ["000001.jpg"], "", 4) == 90).all()
+
+
+def test_a_cache_is_made_once_and_then_needs_no_images(copied, resizings):
+    folder = copied()
+    first = resized_images(folder, names_up_to(6), "one", 8)
+    shutil.rmtree(folder / "img_align_celeba")
+    assert np.array_equal(resized_images(folder, names_up_to(6), "one", 8), first)
+    assert len(resizings) == 6
+
+
+@pytest.mark.parametrize("change", ["digest", "names", "short array", "other array", "empty array", "record", "torn"])
+def test_a_cache_that_does_not_fit_is_made_again(copied, resizings, change):
+    folder = copied()
+    names, digest = names_up_to(6), "one"
+    before = np.array(resized_images(folder, names, digest, 8))
+    array, record = (folder / "recombine-cache" / f"faces-8.{suffix}" for suffix in ("npy", "json"))
+    if change == "digest":
+        digest = "two"
+    elif change == "names":
+        names = [*names[:4], name_of(9), names[5]]
+    elif change == "short array":
+        os.truncate(array, array.stat().st_size - 1)
+    elif change == "other array":
+        np.save(array, before[:5])
+    elif change == "empty array":
+        array.write_bytes(b"")
+    elif change == "record":
+        record.unlink()
+    else:
+        record.write_text(record.read_text()[:-20])
+    images = resized_images(folder, names, digest, 8)
+    assert len(resizings) == 12
+    assert [number_of(image) for image in images] == [int(name[:6]) for name in names]
+    resized_images(folder, names, digest, 8)
+    assert len(resizings) == 12
+
+
+def test_a_caching_killed_half_way_leaves_nothing_that_counts(copied, resizings, monkeypatch):
+    folder = copied()
+    old = np.array(resized_images(folder, names_up_to(6), "old", 8))
+    cache, counted = folder / "recombine-cache", celeba._resize
+
+    def killed(data, pixels):
+        if len(resizings) == 6 + 3:
+            raise KeyboardInterrupt
+        return counted(data, pixels)
+
+    monkeypatch.setattr(celeba, "_resize", killed)
+    with pytest.raises(KeyboardInterrupt):
+        resized_images(folder, names_up_to(6), "new", 8)
+    assert sorted(path.name for path in cache.iterdir()) == ["faces-8.json", "faces-8.npy", "lock"]
+    assert np.array_equal(resized_images(folder, names_up_to(6), "old", 8), old)  # what was whole still is
+    assert len(resizings) == 9
+    monkeypatch.setattr(celeba, "_resize", counted)
+    images = resized_images(folder, names_up_to(6), "new", 8)
+    assert [number_of(image) for image in images] == [1, 2, 3, 4, 5, 6]
+    assert len(resizings) == 15
+
+
+def test_a_caching_killed_without_warning(copied, resizings, monkeypatch):
+    folder, counted = copied(), celeba._resize
+    cache = folder / "recombine-cache"
+
+    def killed(data, pixels):
+        if len(resizings) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return counted(data, pixels)
+
+    child = os.fork()
+    if child == 0:
+        try:
+            monkeypatch.setattr(celeba, "_resize", killed)
+            resized_images(folder, names_up_to(6), "one", 64)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    assert sorted(path.name for path in cache.iterdir()) == ["faces-64.part", "lock"]
+    images = resized_images(folder, names_up_to(6), "one", 64)
+    assert [number_of(image) for image in images] == [1, 2, 3, 4, 5, 6]
+    assert len(resizings) == 6
+    assert sorted(path.name for path in cache.iterdir()) == ["faces-64.json", "faces-64.npy", "lock"]
+
+
+def test_an_array_without_its_record_does_not_count(copied, resizings, monkeypatch):
+    """Killed between the two renames, when the new array is there and the old record would still fit the old one."""
+    folder = copied()
+    resized_images(folder, names_up_to(6), "old", 8)
+
+    def killed(path, value):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(celeba, "write_json", killed)
+        with pytest.raises(KeyboardInterrupt):
+            resized_images(folder, [name_of(number) for number in (9, 8, 7, 6, 5, 4)], "new", 8)
+    images = resized_images(folder, names_up_to(6), "old", 8)
+    assert [number_of(image) for image in images] == [1, 2, 3, 4, 5, 6]
+    assert len(resizings) == 18
+
+
+def test_two_at_once_make_one_cache(copied, resizings):
+    folder, seen = copied(), []
+    threads = [
+        threading.Thread(target=lambda: seen.append(resized_images(folder, names_up_to(20), "one", 8)))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(resizings) == 20
+    assert [number_of(image) for image in seen[2]] == list(range(1, 21))
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(copied, monkeypatch):
+    folder = copied()
+    (folder / "recombine-cache").write_text("a file where the folder should be")
+    message = complaint(resized_images, folder, names_up_to(3), "", 8, kind=RunFailed)
+    assert message.startswith(f"cannot write {folder / 'recombine-cache'}: File exists; ")
+    assert "make the folder writable" in message
+    (folder / "recombine-cache").unlink()
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        message = complaint(resized_images, folder, names_up_to(3), "", 8, kind=RunFailed)
+        assert "No space left on device" in message
+    assert [path.name for path in (folder / "recombine-cache").iterdir()] == ["lock"]
+    assert len(resized_images(folder, names_up_to(3), "", 8)) == 3
+
+
+def test_a_missing_celeba_says_what_to_put_where(tmp_path):
+    for message in (complaint(read_attributes, tmp_path, HAIR), complaint(read_partitions, tmp_path, [])):
+        assert str(tmp_path) in message
+        assert "img_align_celeba.zip (or the folder img_align_celeba/ unpacked from it)" in message
+        assert "list_attr_celeba.txt, list_eval_partition.txt" in message
+        assert "CelebA page" in message
+        assert "Align&Cropped Images" in message
+        assert "RECOMBINE_CELEBA" in message
+
+
+def test_only_what_is_missing_is_asked_for(copied):
+    folder = copied("zip")
+    (folder / "list_eval_partition.txt").unlink()
+    message = complaint(read_partitions, folder, [])
+    assert "put list_eval_partition.txt there" in message
+    assert "list_attr" not in message
+    (folder / "img_align_celeba.zip").unlink()
+    message = complaint(resized_images, folder, names_up_to(3), "", 8)
+    assert "put img_align_celeba.zip (or" in message
+
+
+def replaced(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("layout", "old", "new", "why"),
+    [
+        ("folder", "60\n", "61\n", "it lists 60 images, and its first line says 61"),
+        ("folder", "60\n", "", "line 1 should be the number of images"),
+        ("folder", "60\n", "many\n", "line 1 should be the number of images"),
+        ("folder", " Young ", "", "its header names 39 attributes, not 40"),
+        ("folder", "Black_Hair", "Dark_Hair", "its header has no Black_Hair"),
+        ("folder", "000002.jpg -1", "000002.jpg", "line 4 has 39 values, not 40"),
+        ("folder", "000002.jpg -1", "000002.jpg  0", "line 4 has a value that is neither 1 nor -1"),
+        ("folder", "000002.jpg", "000001.jpg", "line 4 should begin with a new image name"),
+        ("folder", "000002.jpg", "../0002.jpg", "line 4 should begin with a new image name"),
+        ("csv", "image_id,", "", "its header names 39 attributes, not 40"),
+        ("csv", "000002.jpg,-1", "000002.jpg,", "line 3 has 39 values, not 40"),
+    ],
+)
+def test_an_attribute_file_that_is_not_celebas(copied, layout, old, new, why):
+    folder = copied(layout)
+    path = folder / ("list_attr_celeba.csv" if layout == "csv" else "list_attr_celeba.txt")
+    replaced(path, old, new)
+    message = complaint(read_attributes, folder, HAIR)
+    assert f"{path} is not as CelebA distributes it: {why}" in message
+
+
+@pytest.mark.parametrize("content", [b"", b"0\n", b"\xff\xfe\x00\x01", b"\x00" * 100])
+def test_an_attribute_file_of_something_else(copied, content):
+    folder = copied()
+    (folder / "list_attr_celeba.txt").write_bytes(content)
+    assert "not as CelebA distributes it" in complaint(read_attributes, folder, HAIR)
+
+
+def test_an_attribute_file_without_images(copied):
+    folder = copied()
+    (folder / "list_attr_celeba.txt").write_text("0\n" + " ".join(ATTRIBUTES) + "\n")
+    assert "it lists no image" in complaint(read_attributes, folder, HAIR)
+
+
+def test_line_ends_of_windows_and_a_byte_order_mark_do_no_harm(copied):
+    folder = copied("csv")
+    path = folder / "list_attr_celeba.csv"
+    plain = read_attributes(folder, HAIR)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    marked = read_attributes(folder, HAIR)
+    assert marked.names == plain.names
+    assert np.array_equal(marked.values, plain.values)
+    assert marked.digest != plain.digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("000002.jpg 0", "000002.jpg 3", "line 2 should be an image name and 0, 1 or 2"),
+        ("000002.jpg 0", "000002.jpg", "line 2 should be"),
+        ("000002.jpg 0\n", "", "it lacks 000002.jpg, which list_attr_celeba has"),
+    ],
+)
+def test_a_partition_file_that_is_not_celebas(copied, old, new, why):
+    folder = copied()
+    replaced(folder / "list_eval_partition.txt", old, new)
+    assert why in complaint(read_partitions, folder, names_up_to(5))
+
+
+def test_a_partial_folder(copied):
+    folder = copied()
+    for number in (4, 7, 50):
+        (folder / "img_align_celeba" / name_of(number)).unlink()
+    message = complaint(resized_images, folder, names_up_to(20), "", 8)
+    assert f"{folder / 'img_align_celeba'} lacks 2 of the 20 images that are needed, first 000004.jpg" in message
+
+
+def test_a_partial_zip(copied):
+    folder = copied("zip")
+    message = complaint(resized_images, folder, names_up_to(COUNT + 2), "", 8)
+    assert f"img_align_celeba.zip lacks 2 of the {COUNT + 2} images that are needed, first 000061.jpg" in message
+
+
+def shorten(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        shorten,
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"<html>quota exceeded</html>"),
+        lambda path: Image.new("RGB", (178, 178)).save(path),
+        lambda path: Image.new("RGB", (178, 218)).save(path, format="PNG"),
+        lambda path: (path.unlink(), path.mkdir()),
+    ],
+    ids=["cut short", "empty", "a web page", "another size", "another format", "a folder"],
+)
+def test_a_damaged_image(copied, damage):
+    folder = copied()
+    damage(folder / "img_align_celeba" / "000005.jpg")
+    message = complaint(resized_images, folder, names_up_to(8), "", 8)
+    assert message.startswith(f"000005.jpg in {folder / 'img_align_celeba'} is damaged or no aligned JPEG of 178 x 218")
+    assert not list((folder / "recombine-cache").glob("faces*"))
+    assert len(resized_images(folder, names_up_to(4), "", 8)) == 4  # images that are not needed are not looked at
+
+
+def test_a_damaged_member_of_the_zip(copied):
+    folder = copied("zip")
+    path = folder / "img_align_celeba.zip"
+    with ZipFile(path) as archive:
+        member = archive.getinfo("img_align_celeba/000005.jpg")
+    data = bytearray(path.read_bytes())
+    middle = member.header_offset + 60 + member.compress_size // 2
+    data[middle] ^= 0xFF
+    path.write_bytes(data)
+    assert "000005.jpg in" in complaint(resized_images, folder, names_up_to(8), "", 8)
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip at all", None])
+def test_a_damaged_zip(copied, content):
+    folder = copied("zip")
+    path = folder / "img_align_celeba.zip"
+    path.write_bytes(path.read_bytes()[:-200] if content is None else content)
+    message = complaint(resized_images, folder, names_up_to(8), "", 8)
+    assert message == f"{path} is damaged or cut short: get it again"
+
+
+@pytest.mark.parametrize(
+    "member", ["../x.jpg", "img_align_celeba/../../x.jpg", "/etc/x.jpg", "C:/x.jpg", "..\\x.jpg", "a\\..\\..\\x.jpg"]
+)
+def test_a_zip_with_a_member_outside_its_root(copied, member):
+    folder = copied("zip")
+    with ZipFile(folder / "img_align_celeba.zip", "a") as archive:
+        archive.writestr(member, b"x")
+    message = complaint(resized_images, folder, names_up_to(3), "", 8)
+    assert "has a member outside its root" in message
+    assert repr(member) in message
