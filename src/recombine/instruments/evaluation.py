@@ -4,7 +4,7 @@ Each image keeps its own noise over the whole of training, so a sheet over time 
 better and better models. The independent reader gives the headline numbers; the linear probes stay as the papers' arm.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from recombine.instruments.classifier import Classifier, ClassifierConfig, train
 from recombine.instruments.probes import Probes, calibrate, train_probes
 from recombine.instruments.reader import calibrate_reader, read
 from recombine.settings import Settings
+from recombine.training.inference import FastDenoiser
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.base import World
 from recombine.worlds.shapes import ShapesWorld
@@ -43,10 +44,9 @@ class Audit(Settings):
         return f"{self.sampler.method}-{self.sampler.steps}"
 
 
-class ConceptEvaluation(Settings):
+class Evaluation(Settings):
     """Prompt every node of the concept graph by its prototype and read what was drawn."""
 
-    kind: Literal["concepts"] = "concepts"
     points: int = Field(default=40, ge=1, description="milestones, the end of training included")
     first: int = Field(default=2_000, ge=1, description="images seen at the first milestone")
     spacing: Literal["log", "linear"] = "log"
@@ -69,9 +69,21 @@ class ConceptEvaluation(Settings):
         grid = self.milestones(training)
         return {grid[round(i)] for i in np.linspace(len(grid) - 1, 0, points)} if points else set()
 
+    def further(
+        self, sampler: FastDenoiser, weights: Mapping[str, Tensor], schedule: Schedule, world: World, seed: int
+    ) -> list[Row]:
+        """What else is measured at a milestone; an evaluation of another kind adds it."""
+        return []
+
     def tools(self, world: World, seed: int, device: str = "cpu") -> "ConceptTools":
         """Instruments of this world, calibrated on real images; the runs of a fleet share them."""
         return _tools(world, self.classifier, self.calibration_images, seed, device)
+
+
+class ConceptEvaluation(Evaluation):
+    """That, and nothing further."""
+
+    kind: Literal["concepts"] = "concepts"
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,7 @@ def sample_keys(seed: int, nodes: Sequence[int], count: int) -> Tensor:
 
 def measure(
     denoise: Denoise,
-    config: ConceptEvaluation,
+    config: Evaluation,
     sampler: SamplerConfig,
     schedule: Schedule,
     world: World,

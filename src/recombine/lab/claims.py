@@ -185,6 +185,8 @@ def _bca(
 
 def _judge_mean(values: ArrayLike, verdict: Callable[[Interval | None, int], Verdict], note: str) -> Judgement:
     data = np.asarray(values, dtype=np.float64).ravel()
+    if not len(data):
+        raise NotMeasured("no seed has what is compared")
     interval, n = bootstrap_interval(data), len(data)
     return Judgement(float(data.mean()), interval, n, verdict(interval, n), note)
 

@@ -117,7 +117,7 @@ class _Run:
         report(Progress(config.address, 0, config.training.total, text="making data and instruments"))
         pool = make_pool(config.world, config.split, config.seeds.data, self.execution.device)
         model, order = config.model(), config.seeds.order
-        if start is not None:
+        if start is not None and not folder.checkpoint_path.exists():
             model.load_state_dict(_weights_of(start))
         self.replica = Replica(model, pool, config.schedule, config.training, order, self.execution)
         self.tools = config.evaluation.tools(config.world, config.seeds.data, self.execution.device)
@@ -149,6 +149,10 @@ class _Run:
         rows, images = self._measure(sampler, evaluation.sampler, "")
         if evaluation.audit and seen in evaluation.chosen(config.training, evaluation.audit.points):
             rows += self._measure(sampler, evaluation.audit.sampler, evaluation.audit.name)[0]
+        further = evaluation.further(
+            sampler, self.replica.weights(), config.schedule, config.world, config.seeds.sampling
+        )
+        rows += [{"distance": config.split.distance(row["node"]), **row} for row in further]
         if seen in evaluation.chosen(config.training, evaluation.sheet_points):
             kept = images[:, : evaluation.sheet_images]  # [nodes, k, C, H, W]
             pixels = ((kept + 1) * 127.5).round().clamp(0, 255).to(torch.uint8)
@@ -191,9 +195,8 @@ class _Run:
 
 def _weights_of(start: RunFolder) -> dict[str, Tensor]:
     if not start.done or not start.weights_path.exists():
-        raise RunFailed(
-            f"the run this one starts from has no weights: move {start.path} away and give the command again"
-        )
+        todo = f"move {start.path} away and give the command again" if start.done else "mend that run first"
+        raise RunFailed(f"run {start.address}, which this one starts from, has no last weights: {todo}")
     return load_tensors(start.weights_path, start.address)
 
 

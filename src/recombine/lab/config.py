@@ -3,6 +3,7 @@
 The canonical hash of this config is the run's address. Where and how fast it is executed is not part of it.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import yaml
@@ -13,8 +14,10 @@ from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.diffusion.schedules import LinearSchedule, Schedule
 from recombine.errors import UserError
 from recombine.instruments.evaluation import ConceptEvaluation
+from recombine.instruments.hidden import HiddenEvaluation
 from recombine.lab.work import Work
 from recombine.seeds import Seeds, torch_seeded
+from recombine.settings import override
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.faces import FacesWorld
 from recombine.worlds.shapes import ShapesWorld
@@ -30,7 +33,7 @@ class RunConfig(Work):
     prediction: Prediction = "noise"
     schedule: Schedule = LinearSchedule()
     training: TrainingConfig = TrainingConfig()
-    evaluation: ConceptEvaluation = ConceptEvaluation()
+    evaluation: Annotated[ConceptEvaluation | HiddenEvaluation, Field(discriminator="kind")] = ConceptEvaluation()
     start: "RunConfig | None" = None  # a run whose last weights this one begins with; it is trained first
     revision: Literal[3] = 3  # of what a config means: raised when the same settings would measure something else
 
@@ -38,6 +41,11 @@ class RunConfig(Work):
     @classmethod
     def _shapes_unless_said(cls, world: Any) -> Any:
         return {"kind": "shapes", **world} if isinstance(world, dict) else world
+
+    @field_validator("evaluation", mode="before")
+    @classmethod
+    def _concepts_unless_said(cls, evaluation: Any) -> Any:
+        return {"kind": "concepts", **evaluation} if isinstance(evaluation, dict) else evaluation
 
     @property
     def total(self) -> int:
@@ -55,6 +63,13 @@ class RunConfig(Work):
         self.model()
         if self.start is not None:
             self._check_start(self.start)
+
+    def overridden(self, changes: Mapping[str, Any]) -> "RunConfig":
+        """The same run with dotted keys changed, and with it the run it starts from: they stay a pair."""
+        changed = override(self, changes)
+        if self.start is None:
+            return changed
+        return changed.replace(start=self.start.overridden(changes).model_dump())
 
     def with_seeds(self, seeds: Seeds) -> "RunConfig":
         """The same run, and the one it starts from, with other seeds."""

@@ -11,7 +11,6 @@ from recombine.errors import UserError
 from recombine.lab.claims import Claim
 from recombine.lab.work import Work
 from recombine.seeds import Seeds
-from recombine.settings import override
 
 if TYPE_CHECKING:
     import polars
@@ -108,7 +107,7 @@ def make_plan(
         raise UserError(f"--seeds {count}: at least one seed is needed")
     runs = []
     for arm, base in chosen.arms.items():
-        config = override(base, overrides)
+        config = base.overridden(overrides)
         config.check()
         fixed = {key.removeprefix("seeds."): value for key, value in overrides.items() if key.startswith("seeds.")}
         for seed in range(count):

@@ -18,7 +18,7 @@ import yaml
 
 from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Experiment, find_experiment
-from recombine.settings import Settings, override
+from recombine.settings import Settings
 
 STUDY = "own"
 OF_THE_FILE = ("experiment", "question", "seeds")  # keys that are not settings of a run
@@ -51,7 +51,7 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
     changes = {str(key): value for key, value in data.items() if key not in OF_THE_FILE}
     budgets = {}
     for name, budget in base.budgets.items():
-        arms = {arm: override(config, dict(_flat(config, changes))) for arm, config in budget.arms.items()}
+        arms = {arm: config.overridden(dict(_flat(config, changes))) for arm, config in budget.arms.items()}
         budgets[name] = Budget(arms, seeds or budget.seeds, budget.says)
     return replace(
         base,

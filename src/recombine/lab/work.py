@@ -4,10 +4,11 @@ The canonical hash of its settings is its address. Where and how fast it is exec
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Self
 
 from recombine.seeds import Seeds
-from recombine.settings import Settings, fingerprint
+from recombine.settings import Settings, fingerprint, override
 
 Row = dict[str, Any]
 
@@ -34,6 +35,10 @@ class Work(Settings, ABC):
     def with_seeds(self, seeds: Seeds) -> Self:
         """The same work with other seeds."""
         return self.replace(seeds=seeds.model_dump())
+
+    def overridden(self, changes: Mapping[str, Any]) -> Self:
+        """The same work with dotted keys changed."""
+        return override(self, changes)
 
     def ancestry(self) -> "list[Work]":
         """The work that has to be there before this one, eldest first, and this one."""

@@ -13,11 +13,11 @@ from recombine.studies.concept_graphs import (
     signal,
     toy,
 )
-from recombine.studies.concept_space import speed, trajectories
+from recombine.studies.concept_space import hidden, speed, trajectories
 
 CONCEPT_GRAPHS = (emergence, toy, frequency, adversarial, four_variables, blank, conditioning, signal, faces, sampler)
 
-CONCEPT_SPACE = (speed, trajectories)
+CONCEPT_SPACE = (speed, trajectories, hidden)
 
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.address: module.EXPERIMENT for module in (*CONCEPT_GRAPHS, *CONCEPT_SPACE)

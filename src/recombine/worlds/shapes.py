@@ -198,11 +198,16 @@ class ShapesWorld(World):
         for i, j in combinations(range(len(middles)), 2):
             if _apart(middles[i], middles[j]) <= 2 * half + 1e-6:
                 raise ValueError(f"the ranges of {names[i]} and {names[j]} overlap: lower color_jitter")
-        for name, value in zip(self.backgrounds, self.background_values().tolist(), strict=True):
+        papers = self.background_values().tolist()
+        for (one, a), (other, b) in combinations(zip(self.backgrounds, papers, strict=True), 2):
+            if abs(a - b) <= 2 * self.background_jitter + 1e-6:
+                raise ValueError(f"the ranges of {one} and {other} overlap: lower background_jitter")
+        for name, value in zip(self.backgrounds, papers, strict=True):
             for color, rgb in zip(names, middles, strict=True):
                 if _apart(rgb, [value] * 3) <= half + self.background_jitter + 1e-6:
                     raise ValueError(
-                        f"the range of {color} holds the {name} background: lower color_jitter or change one"
+                        f"the range of {color} holds the {name} background: lower color_jitter or "
+                        "background_jitter, or change one"
                     )
 
     def _check_sizes(self) -> None:

@@ -26,7 +26,11 @@ def triangles_instead(table: pl.DataFrame) -> Judgement:
 def size_still_wrong(table: pl.DataFrame) -> Judgement:
     """O10a: after fine-tuning on large blue triangles alone, how often a small circle is small."""
     size = _end(table, "reader.size", "110", SMALL_CIRCLES)
-    return judge_below(list(size.values()), 0.5, f"before fine-tuning {_mean(_before(table, 'reader.size')):.2f}")
+    empty = _mean(_end(table, "reader.none", "110", SMALL_CIRCLES))
+    before = _mean(_end(table, "reader.size", "adversarial", SMALL_CIRCLES))
+    return judge_below(
+        list(size.values()), 0.5, f"before fine-tuning {before:.2f}; images without an object {empty:.2f}"
+    )
 
 
 def forgets(arms: tuple[str, ...]) -> Callable[[pl.DataFrame], Judgement]:
@@ -45,14 +49,13 @@ def mixing_keeps(table: pl.DataFrame) -> Judgement:
 
 
 def mixing_learns(table: pl.DataFrame) -> Judgement:
-    """O10d: how well both small circles are drawn after one of them was mixed into the data."""
-    arms = ("001-mixed", "011-mixed")
-    other = [
-        _end(table, "reader.product", arm, (node,)) for arm, node in zip(arms, reversed(SMALL_CIRCLES), strict=True)
-    ]
-    note = f"the small circle of the other colour, which was not seen: {sum(map(_mean, other)) / 2:.2f}"
-    own = [_end(table, "reader.product", arm, (node,)) for arm, node in zip(arms, SMALL_CIRCLES, strict=True)]
-    return judge_above([sum(each) / 2 for each in zip(*(o.values() for o in own), strict=True)], 0.8, note)
+    """O10d: how well the small circle is drawn that was mixed into the data; the mean of both colours."""
+    shown, other = (
+        [_end(table, "reader.product", f"{new}-mixed", (node,)) for new, node in zip(SMALL_CIRCLES, nodes, strict=True)]
+        for nodes in (SMALL_CIRCLES, SMALL_CIRCLES[::-1])
+    )
+    note = f"the small circle of the other colour, which was not seen: {sum(map(_mean, other)) / len(other):.2f}"
+    return judge_above(_by_seed(shown), 0.8, note)
 
 
 def _end(table: pl.DataFrame, instrument: str, arm: str, nodes: tuple[str, ...] = TRAINED) -> dict[int, float]:
@@ -62,14 +65,16 @@ def _end(table: pl.DataFrame, instrument: str, arm: str, nodes: tuple[str, ...] 
     return found
 
 
-def _before(table: pl.DataFrame, instrument: str) -> dict[int, float]:
-    return _end(table, instrument, "adversarial", SMALL_CIRCLES)
-
-
 def _over_arms(table: pl.DataFrame, arms: tuple[str, ...], nodes: tuple[str, ...]) -> list[float]:
+    return _by_seed([_end(table, "reader.product", arm, nodes) for arm in arms])
+
+
+def _by_seed(found: list[dict[int, float]]) -> list[float]:
     """One value a seed: the mean over arms; a seed that lacks an arm is left out."""
-    by_arm = [_end(table, "reader.product", arm, nodes) for arm in arms]
-    return [sum(one[seed] for one in by_arm) / len(arms) for seed in by_arm[0] if all(seed in one for one in by_arm)]
+    shared = [seed for seed in found[0] if all(seed in one for one in found)]
+    if not shared:
+        raise NotMeasured("no seed has all the arms that are averaged")
+    return [sum(one[seed] for one in found) / len(found) for seed in shared]
 
 
 def _mean(values: dict[int, float]) -> float:

@@ -27,10 +27,15 @@ def lateness(table: pl.DataFrame, arm: str, concept: str) -> dict[int, float]:
     return {seed: 1 - float(np.mean(values)) for (seed, _), (_, values) in found.items()}
 
 
-def last_concepts(table: pl.DataFrame, arm: str) -> dict[int, str]:
-    """The latest concept of each seed."""
+def last_concepts(table: pl.DataFrame, arm: str) -> dict[int, str | None]:
+    """The latest concept of each seed that has all of them; None where two are equally late."""
     late = {concept: lateness(table, arm, concept) for concept in CONCEPTS}
-    return {seed: max(CONCEPTS, key=lambda concept: late[concept][seed]) for seed in late["shape"]}
+    last: dict[int, str | None] = {}
+    for seed in set.intersection(*(set(found) for found in late.values())):
+        latest = max(found[seed] for found in late.values())
+        candidates = [concept for concept in CONCEPTS if late[concept][seed] == latest]
+        last[seed] = candidates[0] if len(candidates) == 1 else None
+    return last
 
 
 def weakest_is_last(table: pl.DataFrame) -> Judgement:
