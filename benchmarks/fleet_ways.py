@@ -24,7 +24,7 @@ from recombine.lab.bench import replica_rates, sustained_rate
 from recombine.lab.provenance import describe_machine, now
 from recombine.seeds import torch_seeded
 from recombine.training.execution import Execution, keep_freed_memory, resolve_device
-from recombine.training.replica import Replica, TrainingConfig, batch_loss
+from recombine.training.replica import Replica, TrainingConfig, batch_loss, draw_batch
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import Pool, design, make_pool
 
@@ -105,7 +105,7 @@ def stacked_rate(device: str, replicas: int, seconds: float) -> float:
             return torch.func.functional_call(skeleton.network, _inner(weights) | _inner(fixed), inputs)
 
         stand_in = NetworkDenoiser(_Called(answer), "noise")
-        return batch_loss(stand_in, pool, key, draw_sigma, "simple", 0.0)
+        return batch_loss(stand_in, *draw_batch(pool, key, 0.0), key, draw_sigma, "simple")
 
     gradients = torch.func.vmap(torch.func.grad(loss), in_dims=(0, 0, None))
 

@@ -304,12 +304,27 @@ def test_without_the_weights_of_its_start_a_child_is_one_line_and_the_rest_of_th
         (start.path / lost).unlink()
     else:
         shutil.rmtree(start.path)
-    with pytest.raises(RunFailed, match="the run this one starts from has no weights") as failure:
+    todo = f"move {start.path} away and give the command again" if start.done else "mend that run first"
+    with pytest.raises(RunFailed) as failure:
         conduct([child, other], store, FAST, ignore)
-    assert "\n" not in str(failure.value)
-    assert str(start.path) in str(failure.value)
+    assert str(failure.value) == f"run {tiny.address}, which this one starts from, has no last weights: {todo}"
+    assert todo.startswith("move" if lost == "weights.safetensors" else "mend")
     assert [store.run(config.address).done for config in (child, other)] == [False, True]
     assert not store.run(child.address).checkpoint_path.exists()
+
+
+@pytest.mark.parametrize("lost", ["weights.safetensors", ""], ids=["weights", "everything"])
+def test_a_child_that_was_begun_needs_its_start_no_more(
+    tiny_run: RunFolder, child: RunConfig, finish: Finish, rooted: Rooted, lost: str
+) -> None:
+    whole, root = finish(child, rooted("whole")), rooted("stopped")
+    stop_after(child, root, 64)
+    start = Store(root).run(tiny_run.address)
+    if lost:
+        (start.path / lost).unlink()
+    else:
+        shutil.rmtree(start.path)
+    assert_same(finish(child, root), whole)
 
 
 def test_a_run_goes_on_the_way_it_began(tiny: RunConfig, finish: Finish, tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_a_start_without_its_weights_is_one_line(tiny: RunConfig, tmp_path: Path
     assert run_local([tiny], store, "cpu", ignore) == []
     store.run(tiny.address).weights_path.unlink()
     [line] = run_local([child], store, "cpu", ignore)
-    assert "has no weights" in line
+    assert f"run {tiny.address}, which this one starts from, has no last weights: move" in line
     assert str(store.run(tiny.address).path) in line
     assert "\n" not in line
     assert not store.run(child.address).done

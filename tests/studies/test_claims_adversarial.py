@@ -6,17 +6,16 @@ from typing import Any
 
 import polars as pl
 import pytest
+import tables
 
-from recombine.lab.claims import Claim, judge_all
+from recombine.lab.claims import judge_all
 from recombine.lab.table import make_table
 from recombine.studies.concept_graphs.adversarial import BASE, CLASSES, EXPERIMENT
 from recombine.studies.concept_graphs.claims_adversarial import ADVERSARIAL, SMALL_CIRCLES, TRAINED
 from recombine.worlds.splits import design
 
-NODES = tuple("".join(digits) for digits in product("01", repeat=3))
 MIXED = ("001-mixed", "011-mixed", "110-mixed")
 ARMS = (BASE, *CLASSES, *MIXED)
-CLAIMS: dict[str, Claim] = {claim.id: claim for claim in ADVERSARIAL}
 
 Readings = Callable[[str, int, str], dict[str, float]]
 """Arm, seed and node -> instrument and value at the end of training."""
@@ -30,6 +29,7 @@ def as_told(arm: str, seed: int, node: str) -> dict[str, float]:
         "reader.shape=triangle": 0.8,
         "reader.shape=circle": 0.15,
         "reader.size": 0.2,
+        "reader.none": 0.05,
     }
 
 
@@ -49,17 +49,15 @@ def with_reading(instrument: str, value: Callable[[int], float]) -> Readings:
 
 def table_of(readings: Readings, seeds: Iterable[int] = range(5), arms: Iterable[str] = ARMS) -> pl.DataFrame:
     """Two evaluations; the first reads the opposite of the last, so that nobody takes it for the end."""
-    return make_table(
-        [
-            ("concept-graphs", "adversarial", arm, seed, seen, node, 0, instrument, value if seen == 200 else 1 - value)
-            for arm, seed, node, seen in product(arms, seeds, NODES, (200, 100))
-            for instrument, value in readings(arm, seed, node).items()
-        ]
-    )
+
+    def both(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+        return {name: value if seen == 200 else 1 - value for name, value in readings(arm, seed, node).items()}
+
+    return tables.table_of(both, arms, tables.nodes_of(3), (200, 100), seeds)
 
 
 def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
-    return judge_all([CLAIMS[claim]], table, "concept-graphs", "adversarial", "full")[0]
+    return tables.judge(ADVERSARIAL, claim, table)
 
 
 def test_the_classes_are_those_of_the_design() -> None:
@@ -70,7 +68,7 @@ def test_the_classes_are_those_of_the_design() -> None:
 
 @pytest.mark.parametrize("budget", ["smoke", "laptop", "full"])
 def test_every_arm_goes_on_from_the_adversarial_run(budget: str) -> None:
-    arms = EXPERIMENT.budgets[budget].arms  # type: ignore[index]
+    arms = tables.runs_of(EXPERIMENT, budget)
     assert set(arms) == set(ARMS)
     assert set(arms[BASE].split.train) == set(TRAINED)
     for arm in (*CLASSES, *MIXED):
@@ -85,7 +83,7 @@ def test_every_arm_goes_on_from_the_adversarial_run(budget: str) -> None:
     ("claim", "estimate", "note"),
     [
         ("O9", 0.8, "circles in 0.15 of the images"),
-        ("O10a", 0.2, "before fine-tuning 0.20"),
+        ("O10a", 0.2, "before fine-tuning 0.20; images without an object 0.05"),
         ("O10b", 0.1, "before fine-tuning 0.95"),
         ("O10c", 0.95, ""),
         ("O10d", 0.95, "the other colour, which was not seen: 0.10"),
@@ -156,18 +154,42 @@ def test_each_arm_is_asked_for_the_circle_it_was_shown() -> None:
     assert "not seen: 0.40" in other["note"]
 
 
-def test_a_seed_that_lacks_an_arm_is_left_out() -> None:
-    table = table_of(as_told, range(6))
-    lacking = table.filter((pl.col("arm") != "011-mixed") | (pl.col("seed") < 5))
-    answer = judge("O10c", lacking)
+@pytest.mark.parametrize(("claim", "arm"), [("O10b", "011"), ("O10c", "110-mixed"), ("O10d", "011-mixed")])
+def test_a_seed_that_lacks_an_arm_is_left_out(claim: str, arm: str) -> None:
+    """The lacking seed is another than the last, so that no pairing by place could give the same."""
+
+    def readings(where: str, seed: int, node: str) -> dict[str, float]:
+        told = as_told(where, seed, node)
+        return {name: value / 2 for name, value in told.items()} if seed == 2 else told
+
+    table = table_of(readings, range(6))
+    answer = judge(claim, table.filter((pl.col("arm") != arm) | (pl.col("seed") != 2)))
     assert (answer["verdict"], answer["n"]) == ("holds", 5)
+    assert answer["estimate"] == pytest.approx(judge(claim, table_of(as_told))["estimate"])
+
+
+def test_arms_are_averaged_within_a_seed() -> None:
+    """One arm learns in the even seeds, the other in the odd ones: every seed is half right."""
+
+    def readings(arm: str, seed: int, node: str) -> dict[str, float]:
+        return {"reader.product": float((arm == "001-mixed") == (seed % 2 == 0))}
+
+    answer = judge("O10d", table_of(readings, range(6), ("001-mixed", "011-mixed")))
+    assert (answer["estimate"], answer["interval"], answer["n"]) == (0.5, [0.5, 0.5], 6)
+
+
+@pytest.mark.parametrize(("claim", "arm"), [("O10b", "011"), ("O10c", "110-mixed"), ("O10d", "011-mixed")])
+def test_arms_without_a_common_seed_are_not_compared(claim: str, arm: str) -> None:
+    table = table_of(as_told, range(10))
+    apart = table.filter((pl.col("arm") == arm) == (pl.col("seed") < 5))
+    assert tables.undecided(judge(claim, apart), "no seed has all the arms that are averaged")
 
 
 # Tables that lack something
 
 NEEDS: dict[str, set[tuple[str, str]]] = {
     "O9": {(BASE, "reader.shape=triangle"), (BASE, "reader.shape=circle")},
-    "O10a": {(BASE, "reader.size"), ("110", "reader.size")},
+    "O10a": {(BASE, "reader.size"), ("110", "reader.size"), ("110", "reader.none")},
     "O10b": {(arm, "reader.product") for arm in (BASE, "001", "011")},
     "O10c": {(arm, "reader.product") for arm in MIXED},
     "O10d": {(arm, "reader.product") for arm in ("001-mixed", "011-mixed")},
@@ -178,23 +200,20 @@ NEEDS: dict[str, set[tuple[str, str]]] = {
 def test_what_was_not_measured_is_undecided_with_a_reason_and_the_other_claims_stay(arm: str, instrument: str) -> None:
     table = table_of(as_told)
     whole = judge_all(ADVERSARIAL, table, "s", "e", "full")
-    lacking = table.filter((pl.col("arm") != arm) | (pl.col("instrument") != instrument))
+    lacking = tables.without(table, instrument, arm)
     for before, answer in zip(whole, judge_all(ADVERSARIAL, lacking, "s", "e", "full"), strict=True):
         if (arm, instrument) in NEEDS[answer["claim"]]:
-            assert (answer["verdict"], answer["estimate"], answer["n"]) == ("undecided", None, 0)
-            assert answer["note"] == f"{instrument} of arm {arm} was not measured"
+            assert tables.undecided(answer, f"{instrument} of arm {arm} was not measured")
         else:
             assert answer == before
 
 
 def test_an_empty_table_decides_nothing() -> None:
     for answer in judge_all(ADVERSARIAL, make_table([]), "s", "e", "smoke"):
-        assert (answer["verdict"], answer["n"]) == ("undecided", 0)
-        assert "was not measured" in answer["note"]
+        assert tables.undecided(answer, "was not measured")
 
 
 def test_the_order_of_rows_changes_no_judgement() -> None:
     table = table_of(with_reading("reader.shape=triangle", lambda seed: 0.5 + seed / 8))
-    shuffled = table.sample(fraction=1.0, shuffle=True, seed=1)
-    assert judge("O9", shuffled) == judge("O9", table)
+    assert judge("O9", tables.shuffled(table)) == judge("O9", table)
     assert judge("O9", table)["estimate"] == 0.75

@@ -2,21 +2,20 @@
 
 import math
 from collections.abc import Callable, Iterable
-from itertools import product
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import tables
 
-from recombine.lab.claims import Claim, NotMeasured, judge_all
+from recombine.lab.claims import NotMeasured, judge_all
 from recombine.lab.table import make_table
 from recombine.studies.concept_graphs.claims_signal import CONCEPTS, SIGNAL, WEAKEST, last_concepts, lateness
 from recombine.studies.concept_graphs.signal import ARMS, EXPERIMENT, pixel_signals
 from recombine.worlds.shapes import ShapesWorld
 
 GRID = (100, 200, 400, 800, 1600)
-CLAIMS: dict[str, Claim] = {claim.id: claim for claim in SIGNAL}
 
 Times = Callable[[str, int, str], float]
 """Arm, seed and concept -> how late it is in the farthest class, from 0 to 1."""
@@ -25,20 +24,16 @@ Times = Callable[[str, int, str], float]
 def table_of(times: Times, seeds: Iterable[int] = range(5), arms: Iterable[str] = tuple(ARMS)) -> pl.DataFrame:
     """A concept of 111 rises in a line about its mean accuracy; those of other nodes are right from the first."""
 
-    def value(arm: str, seed: int, node: str, concept: str, place: int) -> float:
-        return 1.0 if node != "111" else 1 - times(arm, seed, concept) + (place - 2) / 100
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+        step = (GRID.index(seen) - 2) / 100
+        late = {concept: times(arm, seed, concept) - step if node == "111" else 0.0 for concept in CONCEPTS}
+        return {f"reader.{concept}": 1 - missing for concept, missing in late.items()}
 
-    return make_table(
-        [
-            ("s", "e", arm, seed, seen, node, 0, f"reader.{concept}", value(arm, seed, node, concept, place))
-            for arm, seed, concept, node in product(arms, seeds, CONCEPTS, ("000", "111", "211"))
-            for place, seen in enumerate(GRID)
-        ]
-    )
+    return tables.table_of(readings, arms, ("000", "111", "211"), GRID, seeds)
 
 
 def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
-    return judge_all([CLAIMS[claim]], table, "concept-graphs", "signal", "full")[0]
+    return tables.judge(SIGNAL, claim, table)
 
 
 def by_signal(arm: str, seed: int, concept: str) -> float:
@@ -65,6 +60,23 @@ def test_lateness_is_what_is_missing_on_the_average() -> None:
 def test_the_last_concept_is_found_seed_by_seed() -> None:
     turns = table_of(lambda arm, seed, concept: 0.8 if concept == CONCEPTS[seed % 3] else 0.4)
     assert last_concepts(turns, "equal") == {0: "shape", 1: "color", 2: "size", 3: "shape", 4: "color"}
+
+
+def test_a_tie_is_nobodys() -> None:
+    """In seed 1 shape and size are equally late, and colour early; in seed 2 all three are alike."""
+
+    def times(arm: str, seed: int, concept: str) -> float:
+        return {0: 0.5 + 0.25 * (concept == "size"), 1: 0.5 - 0.25 * (concept == "color"), 2: 0.5}[seed]
+
+    assert last_concepts(table_of(times, range(3)), "as-is") == {0: "size", 1: None, 2: None}
+
+
+def test_a_seed_that_lacks_a_concept_has_no_last_one() -> None:
+    """Seed 1 lacks the concept that is late in the others, seed 2 another."""
+    table = table_of(lambda arm, seed, concept: 0.75 if concept == "shape" else 0.5, range(4))
+    for seed, concept in ((1, "shape"), (2, "size")):
+        table = table.filter((pl.col("seed") != seed) | (pl.col("instrument") != f"reader.{concept}"))
+    assert last_concepts(table, "as-is") == {0: "shape", 3: "shape"}
 
 
 # G1: the weakest is last
@@ -94,6 +106,13 @@ def test_one_seed_of_one_arm_is_enough_to_fail(arm: str) -> None:
     answer = judge("G1", table_of(times))
     assert (answer["verdict"], answer["estimate"]) == ("fails", 0.8)
     assert f"{arm}: {WEAKEST[arm]} last in 4 of 5" in answer["note"]
+
+
+def test_a_tie_with_the_weakest_counts_against_it() -> None:
+    """Eighths, so that the two are equally late to the last bit."""
+    answer = judge("G1", table_of(lambda arm, seed, concept: 0.5 if concept != "color" else 0.375))
+    assert (answer["verdict"], answer["estimate"], answer["n"]) == ("fails", 0.0, 5)
+    assert "as-is: shape last in 0 of 5" in answer["note"]
 
 
 def test_arms_without_a_weakest_concept_are_not_asked() -> None:
@@ -163,19 +182,17 @@ def test_a_seed_is_compared_with_itself(claim: str) -> None:
 )
 def test_what_was_not_measured_is_undecided_with_a_reason(arm: str, concept: str, claims: set[str]) -> None:
     table = table_of(by_signal)
-    lacking = table.filter((pl.col("arm") != arm) | (pl.col("instrument") != f"reader.{concept}"))
+    lacking = tables.without(table, f"reader.{concept}", arm)
     for answer in judge_all(SIGNAL, lacking, "s", "e", "full"):
         if answer["claim"] in claims:
-            assert (answer["verdict"], answer["estimate"], answer["n"]) == ("undecided", None, 0)
-            assert answer["note"] == f"{concept} of 111 in arm {arm} was not measured"
+            assert tables.undecided(answer, f"{concept} of 111 in arm {arm} was not measured")
         else:
             assert answer["verdict"] == "holds"
 
 
 def test_an_empty_table_decides_nothing() -> None:
     for answer in judge_all(SIGNAL, make_table([]), "s", "e", "smoke"):
-        assert (answer["verdict"], answer["n"]) == ("undecided", 0)
-        assert "was not measured" in answer["note"]
+        assert tables.undecided(answer, "was not measured")
 
 
 # Pixel signals
@@ -215,13 +232,13 @@ def test_every_pair_of_three_values_counts_once() -> None:
 @pytest.mark.parametrize("budget", ["smoke", "laptop", "full"])
 @pytest.mark.parametrize(("arm", "weakest"), WEAKEST.items())
 def test_the_weakest_concept_is_weaker_than_the_others(budget: str, arm: str, weakest: str) -> None:
-    signals = pixel_signals(EXPERIMENT.budgets[budget].arms[arm].world)  # type: ignore[index]
+    signals = pixel_signals(tables.runs_of(EXPERIMENT, budget)[arm].world)
     others = [signal for concept, signal in signals.items() if concept != weakest]
     assert signals[weakest] < 0.85 * min(others)
 
 
 def test_the_other_arms_are_what_they_are_called() -> None:
-    arms = EXPERIMENT.budgets["full"].arms
+    arms = tables.runs_of(EXPERIMENT, "full")
     assert set(arms) == set(ARMS)
     signals = {arm: pixel_signals(config.world) for arm, config in arms.items()}
     assert max(signals["equal"].values()) < 1.1 * min(signals["equal"].values())
@@ -233,6 +250,6 @@ def test_the_other_arms_are_what_they_are_called() -> None:
 
 
 def test_the_note_states_the_signals_at_full_size() -> None:
-    signals = pixel_signals(EXPERIMENT.budgets["full"].arms["as-is"].world)
+    signals = pixel_signals(tables.runs_of(EXPERIMENT, "full")["as-is"].world)
     assert np.round(list(signals.values()), 3).tolist() == [0.073, 0.213, 0.237]
     assert "shape has 0.073, colour 0.213, size 0.237" in EXPERIMENT.notes[0]

@@ -1,4 +1,3 @@
-import io
 from itertools import product
 
 import numpy as np
@@ -6,7 +5,7 @@ import polars as pl
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
+from pictures import heights, render, words
 
 from recombine.lab.figures import DISTANCE_COLORS
 from recombine.lab.table import make_table
@@ -46,19 +45,10 @@ def synthetic(
     return make_table(rows)
 
 
-def words(place: Figure | Axes) -> str:
-    return "\n".join(text.get_text() for text in place.findobj(lambda artist: hasattr(artist, "get_text")))
-
-
 def thick_lines(axes: Axes) -> list[tuple[str, list[float]]]:
     return [
-        (to_hex(line.get_color()).upper(), list(line.get_ydata())) for line in axes.lines if line.get_linewidth() > 2
+        (to_hex(line.get_color()).upper(), heights(line).tolist()) for line in axes.lines if line.get_linewidth() > 2
     ]
-
-
-def render(figure: Figure) -> bytes:
-    figure.savefig(buffer := io.BytesIO(), format="png", dpi=30)
-    return buffer.getvalue()
 
 
 def test_labels_show_digits_and_words_in_one_order() -> None:
@@ -78,7 +68,7 @@ def test_emergence_draws_every_class_in_the_colour_of_its_distance() -> None:
     )
     for color, values in lines:
         assert values == expected[color]
-    thin = [line for line in figure.axes[0].lines if line.get_linewidth() == 0.8 and len(line.get_ydata()) > 2]
+    thin = [line for line in figure.axes[0].lines if line.get_linewidth() == 0.8 and len(heights(line)) > 2]
     assert len(thin) == 8 * 5
     render(figure)
 

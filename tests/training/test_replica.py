@@ -1,6 +1,7 @@
 """A training step equals one written by hand; a resumed run equals one that never stopped, bit by bit."""
 
 import math
+import sys
 from dataclasses import replace
 
 import pytest
@@ -18,7 +19,7 @@ from recombine.errors import RunFailed, UserError
 from recombine.settings import build
 from recombine.training import replica as module
 from recombine.training.execution import Execution
-from recombine.training.replica import EMA_RAMP, Replica, TrainingConfig, batch_loss
+from recombine.training.replica import EMA_RAMP, Replica, TrainingConfig, batch_loss, draw_batch
 from recombine.training.state import load_tensors, save_tensors
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import design, draw, make_pool
@@ -308,9 +309,11 @@ def test_a_compiled_loss_equals_the_eager_one_and_serves_every_replica(monkeypat
         module, "compiled_loss", torch.compile(batch_loss, backend=counter, dynamic=False, fullgraph=True)
     )
     compiling, small = replace(Execution(), compile=True), UNetConfig(channels=4, multipliers=(1,))
-    for order in (0, 1):  # the second replica has its own model, pool position and drawer of noise levels
-        eager = advance(make_replica(network=small, order=order, init=order), 3)
-        compiled = advance(make_replica(execution=compiling, network=small, order=order, init=order), 3)
+    for order in (0, 1):  # the second replica has its own model, pool of another size, mask and drawer of noise levels
+        monkeypatch.setattr(sys.modules[__name__], "POOL", make_pool(WORLD, SPLIT.replace(count=20 + order), 0))
+        config = SHORT.replace(mask=0.3 * order)
+        eager = advance(make_replica(config, network=small, order=order, init=order), 3)
+        compiled = advance(make_replica(config, execution=compiling, network=small, order=order, init=order), 3)
         assert counter.frame_count == 1
         assert compiled.take_loss() == pytest.approx(eager.take_loss(), abs=1e-5)
         for name, tensor in copied(compiled).items():
@@ -331,14 +334,23 @@ def test_without_a_mask_the_loss_is_that_of_the_whole_condition():
     images, condition = draw(POOL, key)
     sigma, noise = DRAW_SIGMA(seeds.uniform(key, lane=2)), seeds.normal(key, WORLD.image_shape, lane=3)
     expected = denoising_loss(model, images, noise, sigma, condition)
-    assert torch.equal(batch_loss(model, POOL, key, DRAW_SIGMA, "simple", 0.0), expected)
+    assert torch.equal(whole_loss(model, key, 0.0), expected)
+
+
+def whole_loss(model, key, mask):
+    return batch_loss(model, *draw_batch(POOL, key, mask), key, DRAW_SIGMA, "simple")
 
 
 @pytest.fixture
 def handed(monkeypatch):
     """What a batch hands to the loss: images, noise, sigma, condition."""
     monkeypatch.setattr(module, "denoising_loss", lambda model, *parts: parts[:4])
-    return lambda pool, mask, count=BATCH: batch_loss(None, pool, batch_keys(count), DRAW_SIGMA, "simple", mask)
+
+    def parts(pool, mask, count=BATCH):
+        key = batch_keys(count)
+        return batch_loss(None, *draw_batch(pool, key, mask), key, DRAW_SIGMA, "simple")
+
+    return parts
 
 
 @pytest.mark.parametrize("mask", [0.1, 0.3, 0.8])
@@ -376,18 +388,17 @@ def test_a_mask_changes_nothing_but_what_is_hidden(handed):
 def test_a_replica_trains_with_the_mask_of_its_config():
     losses = {mask: advance(make_replica(SHORT.replace(mask=mask)), 1).take_loss() for mask in (0.0, 0.5)}
     for mask, loss in losses.items():
-        expected = batch_loss(make_model(), POOL, batch_keys(BATCH), DRAW_SIGMA, "simple", mask)
+        expected = whole_loss(make_model(), batch_keys(BATCH), mask)
         assert loss == pytest.approx(expected.item(), abs=1e-6)
     assert losses[0.5] != pytest.approx(losses[0.0], abs=1e-5)
 
 
-def test_a_masked_loss_is_one_graph():
-    """No data-dependent control flow: it can be compiled whole."""
+def test_a_masked_draw_is_one_graph():
+    """No data-dependent control flow: it can be captured."""
     torch._dynamo.reset()
-    compiled = torch.compile(batch_loss, backend="eager", dynamic=False, fullgraph=True)
-    model, key = make_model(UNetConfig(channels=4, multipliers=(1,))), batch_keys(BATCH)
-    loss = compiled(model, POOL, key, DRAW_SIGMA, "simple", 0.5)
-    torch.testing.assert_close(loss, batch_loss(model, POOL, key, DRAW_SIGMA, "simple", 0.5))
+    compiled, key = torch.compile(draw_batch, backend="eager", dynamic=False, fullgraph=True), batch_keys(BATCH)
+    for ours, plain in zip(compiled(POOL, key, 0.5), draw_batch(POOL, key, 0.5), strict=True):
+        assert torch.equal(ours, plain)
     torch._dynamo.reset()
 
 

@@ -77,7 +77,9 @@ def _results_section(folder: Path, root: Path) -> list[str]:
     machine = source["machines"][0]
     facts = (
         f"`{source['command']}`",
-        f"{source['runs']} runs, {source['images_seen']:,} images",
+        f"{source['runs']} runs, {source['images_seen']:,} images"
+        if source["images_seen"]
+        else f"{source['runs']} computations",
         f"{source['device_seconds']:,.0f} s on {machine['device']}",
         f"trained {', '.join(source['trained'])}",
         f"torch {machine['torch']}, Python {machine['python']}, recombine {machine['recombine']}",

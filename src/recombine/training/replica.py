@@ -109,7 +109,9 @@ class Replica:
         key = self._first_key + self.seen + self._offsets  # [batch]
         self.rate.copy_(config.rate * _rate_factor(config, self.seen))
         with torch.autocast(self.seen.device.type, torch.bfloat16, enabled=self.execution.precision == "bfloat16"):
-            loss = self._loss(self.model, self.pool, key, self._draw_sigma, config.weighting, config.mask)
+            loss = self._loss(
+                self.model, *draw_batch(self.pool, key, config.mask), key, self._draw_sigma, config.weighting
+            )
         torch.autograd.backward(loss)
         if config.clip is not None:
             torch.nn.utils.clip_grad_norm_(self.parameters, config.clip)
@@ -200,18 +202,23 @@ class Replica:
         return graph.replay
 
 
-def batch_loss(
-    model: NetworkDenoiser, pool: Pool, key: Tensor, draw_sigma: Callable[[Tensor], Tensor], weighting: Weighting,
-    mask: float,
-) -> Tensor:  # fmt: skip
-    """The loss of the batch that belongs to these keys: images, noise level and noise all follow from them.
+def draw_batch(pool: Pool, key: Tensor, mask: float) -> tuple[Tensor, Tensor]:
+    """The images and conditions of these keys; where a concept is masked, its numbers are zero.  # [n, C, H, W], [n, K]
 
-    Where a concept is masked, its numbers in the condition are zero.
+    Apart from the loss, so that one compiled loss serves pools of every size.
     """
-    images, condition = draw(pool, key)  # [n, C, H, W], [n, K]
+    images, condition = draw(pool, key)
     if mask:
         told = seeds.uniform(key, condition.shape[1:], lane=4)[:, pool.owner] >= mask  # one draw for a concept
         condition = condition * told
+    return images, condition
+
+
+def batch_loss(
+    model: NetworkDenoiser, images: Tensor, condition: Tensor, key: Tensor, draw_sigma: Callable[[Tensor], Tensor],
+    weighting: Weighting,
+) -> Tensor:  # fmt: skip
+    """The loss of a batch; its noise levels and its noise follow from the keys."""
     sigma = draw_sigma(seeds.uniform(key, lane=2))  # [n]
     noise = seeds.normal(key, images.shape[1:], lane=3)
     return denoising_loss(model, images, noise, sigma, condition, weighting)

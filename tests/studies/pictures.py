@@ -1,0 +1,32 @@
+"""What tests read off a figure: its words, its legends, its lines, and its pixels."""
+
+import io
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+
+def words(place: Figure | Axes) -> str:
+    """All text that can be read, one piece a line."""
+    return "\n".join(text.get_text() for text in place.findobj(lambda artist: hasattr(artist, "get_text")))
+
+
+def legend(axes: Axes) -> list[str]:
+    """The entries of a panel's legend; none where there is no legend."""
+    found: Any = axes.get_legend()
+    return [] if found is None else [text.get_text() for text in found.get_texts()]
+
+
+def heights(line: Line2D) -> NDArray[np.float64]:
+    """What a line shows."""
+    return np.asarray(line.get_ydata(), dtype=np.float64)
+
+
+def render(figure: Figure) -> bytes:
+    """The picture as PNG, small."""
+    figure.savefig(buffer := io.BytesIO(), format="png", dpi=30)
+    return buffer.getvalue()
