@@ -74,21 +74,23 @@ def run(options: argparse.Namespace) -> int:
     from recombine.lab.engines import run_local
     from recombine.lab.progress import ProgressBars
 
-    plan, store = _plan(options), _store(options)
     if options.engine != "local":
         raise UserError(f"no engine '{options.engine}': only 'local' is built in; `recombine plan` serves schedulers")
+    plans, store = _plans(options), _store(options)
     console = Console(stderr=True)
-    console.print(f"{plan.experiment.address} at {plan.budget}: {plan.experiment.question}", highlight=False)
-    with ProgressBars(plan.runs, console) as bars:
-        configs = [planned.config for planned in plan.runs]
+    for plan in plans:
+        console.print(f"{plan.experiment.address} at {plan.budget}: {plan.experiment.question}", highlight=False)
+    planned = [each for plan in plans for each in plan.runs]
+    with ProgressBars(planned, console) as bars:
+        configs = [each.config for each in planned]
         failures = run_local(configs, store, options.device, bars, plain=options.plain, workers=options.workers)
+    if options.only is None and not options.no_report:
+        whole = [plan for plan in plans if all(store.run(each.address).done for each in plan.runs)]
+        if whole:
+            _conclude(whole, store, options)
     for line in failures:
         print(f"recombine: {line}", file=sys.stderr)
-    if failures:
-        return RunFailed.exit_status
-    if options.only is None and not options.no_report:
-        _conclude(plan, store, options)
-    return 0
+    return RunFailed.exit_status if failures else 0
 
 
 def show_plan(options: argparse.Namespace) -> None:
@@ -175,7 +177,7 @@ def report(options: argparse.Namespace) -> None:
         _print_claims(renew(find_experiment(EXPERIMENTS, options.address), _results_folder()))
         return
     plan, store = _plan(options), _store(options)
-    _conclude(plan, store, options)
+    _conclude([plan], store, options)
     if options.publish:
         print(f"evidence: {publish(plan, store, _results_folder())}")
 
@@ -200,18 +202,22 @@ def bench(options: argparse.Namespace) -> None:
     print(f"on {answer['machine']['device']}, torch {answer['machine']['torch']}")
 
 
-def _conclude(plan: Any, store: Any, options: argparse.Namespace) -> None:
+def _conclude(plans: Sequence[Any], store: Any, options: argparse.Namespace) -> None:
+    """Judge, draw and report each plan; programs get one list of all claims."""
     try:
         from recombine.lab.conclude import conclude
     except ModuleNotFoundError as missing:
         raise UserError(f"runs are done; judging and drawing need '{missing.name}', which is not installed here: "
                         "copy the store to a machine that has it and give `recombine report`") from None  # fmt: skip
-    claims, path = conclude(plan, store)
-    if getattr(options, "json", False):
-        _print_json(claims)
-        return
-    _print_claims(claims)
-    print(f"report: {path.resolve()}")
+    judged: list[dict[str, Any]] = []
+    for plan in plans:
+        claims, path = conclude(plan, store)
+        judged += claims
+        if not options.json:
+            _print_claims(claims)
+            print(f"report: {path.resolve()}")
+    if options.json:
+        _print_json(judged)
 
 
 def _print_claims(claims: list[dict[str, Any]]) -> None:
@@ -235,21 +241,32 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
     Console(highlight=False).print(lines)
 
 
-def _plan(options: argparse.Namespace) -> Any:
+def _plan(options: argparse.Namespace, address: str | None = None) -> Any:
     from recombine.lab.config import parse_override
     from recombine.lab.experiment import find_experiment, make_plan
     from recombine.lab.own import is_file, load_own
     from recombine.studies import EXPERIMENTS
     from recombine.training.execution import resolve_device
 
-    if is_file(options.address):
-        experiment = load_own(Path(options.address), EXPERIMENTS)
+    address = address or options.address
+    if is_file(address):
+        experiment = load_own(Path(address), EXPERIMENTS)
     else:
-        experiment = find_experiment(EXPERIMENTS, options.address)
+        experiment = find_experiment(EXPERIMENTS, address)
     device = resolve_device(options.device)
     budget = options.budget or ("full" if device.startswith("cuda") else "laptop")
     overrides = dict(parse_override(text) for text in options.set)
     return make_plan(experiment, budget, options.seeds, overrides, options.only)
+
+
+def _plans(options: argparse.Namespace) -> list[Any]:
+    """A plan for each address; the name of a study stands for all of its experiments."""
+    from recombine.studies import EXPERIMENTS
+
+    addresses: list[str] = []
+    for word in options.addresses:
+        addresses += [e.address for e in EXPERIMENTS.values() if e.study == word] or [word]
+    return [_plan(options, address) for address in dict.fromkeys(addresses)]
 
 
 def _store(options: argparse.Namespace) -> Any:
@@ -306,8 +323,13 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument("--store", default=default, metavar="DIR", help=f"folder of runs (default: {default})")
         return made
 
-    def with_plan(made: argparse.ArgumentParser) -> argparse.ArgumentParser:
-        made.add_argument("address", metavar="STUDY/EXPERIMENT", help="of `recombine list`, or a YAML or Python file")
+    def with_plan(made: argparse.ArgumentParser, many: bool = False) -> argparse.ArgumentParser:
+        what = "of `recombine list`, or a YAML or Python file"
+        if many:
+            several = f"{what}; several run side by side, and a study's name stands for all of its experiments"
+            made.add_argument("addresses", metavar="STUDY/EXPERIMENT", nargs="+", help=several)
+        else:
+            made.add_argument("address", metavar="STUDY/EXPERIMENT", help=what)
         made.add_argument("--budget", choices=("smoke", "laptop", "full"), help="default: full on a GPU, else laptop")
         made.add_argument("--seeds", type=int, metavar="N", help="how many seeds (default: the budget's)")
         made.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
@@ -318,7 +340,7 @@ def _parser() -> argparse.ArgumentParser:
         return with_store(with_json(made))
 
     with_json(command("list", list_experiments))
-    running = with_plan(command("run", run))
+    running = with_plan(command("run", run), many=True)
     running.add_argument("--engine", default="local", help="what executes the plan")
     running.add_argument("--workers", type=_positive, metavar="N", help="processes on a CPU (default: cores)")
     running.add_argument("--plain", action="store_true", help="float32 eager instead of the fastest path")

@@ -12,6 +12,8 @@ from recombine.lab.config import RunConfig, parse_override
 from recombine.seeds import Seeds
 from recombine.settings import build, override
 from recombine.studies.concept_graphs.emergence import SMOKE
+from recombine.worlds.faces import FacesWorld
+from recombine.worlds.shapes import ShapesWorld
 
 
 def test_the_address_survives_json_and_names_every_field() -> None:
@@ -85,6 +87,35 @@ def test_seeds_reach_every_run_before_it() -> None:
     assert SMOKE.with_seeds(seeds) == SMOKE.replace(seeds=seeds.model_dump())
 
 
+def test_a_change_reaches_every_run_before_it() -> None:
+    """A run and the one it starts from stay a pair: weights that would no longer fit are of no use."""
+    child = after(SMOKE, **{"split.train": ["111"], "training.images": 512})
+    youngest = after(child, **{"split.train": ["110"], "training.images": 256})
+    changes = {"training.images": 96, "network.channels": 4, "world.pixels": 16, "seeds.data": 3}
+    changed = youngest.overridden(changes)
+    assert changed.ancestry() == [SMOKE.overridden(changes), child.overridden(changes), changed]
+    assert SMOKE.overridden(changes) == override(SMOKE, changes)
+    for run, before in zip(changed.ancestry(), youngest.ancestry(), strict=True):
+        assert isinstance(run, RunConfig)
+        assert (run.training.images, run.network.channels, run.world.pixels, run.seeds.data) == (96, 4, 16, 3)
+        assert isinstance(before, RunConfig)
+        assert run.split == before.split  # what was not changed stays each one's own
+    changed.check()
+    assert youngest.overridden({}) == youngest
+    with pytest.raises(UserError, match="did you mean 'training'"):
+        youngest.overridden({"trainig.images": 96})
+
+
+def test_a_start_that_is_taken_away_is_gone_or_refused() -> None:
+    """Silently starting from what was not asked for would be the worst answer."""
+    child = after(SMOKE)
+    try:
+        start = child.overridden({"start": None}).start
+    except UserError:
+        start = None  # refused: as good
+    assert start is None
+
+
 def test_the_eldest_comes_first() -> None:
     child = after(SMOKE, prediction="v")
     youngest = after(child, prediction="x0")
@@ -122,6 +153,47 @@ def test_what_is_learned_may_change_from_one_run_to_the_next() -> None:
         "world.color_jitter": 0.05, "evaluation.points": 2, "seeds.init": 3,
     }  # fmt: skip
     after(after(SMOKE, **changes), **{"split.train": ["110"]}).check()
+
+
+def test_a_world_that_does_not_say_its_kind_is_of_shapes() -> None:
+    given: dict[str, Any] = {"split": {"train": ["00"]}, "world": {"pixels": 16, "shapes": ["circle"]}}
+    config = build(RunConfig, given)
+    assert config.world == ShapesWorld(pixels=16, shapes=("circle",))
+    assert config == build(RunConfig, {**given, "world": {**given["world"], "kind": "shapes"}})
+    assert build(RunConfig, {**given, "world": {"kind": "faces", "pixels": 16}}).world == FacesWorld(pixels=16)
+    assert build(RunConfig, {**given, "world": FacesWorld(pixels=16)}).world == FacesWorld(pixels=16)
+    for wrong in ({"kind": "bumps"}, 5, None, "shapes"):
+        with pytest.raises(UserError, match="world") as refusal:
+            build(RunConfig, {**given, "world": wrong})
+        assert "\n" not in str(refusal.value)
+
+
+FACES = SMOKE.replace(world=FacesWorld(pixels=8).model_dump())
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "says"),
+    [
+        (SMOKE, {"world.pixels": 3}, "'world.pixels' = 3"),
+        (SMOKE, {"world": {"pixels": 3}}, "'world.pixels' = 3"),
+        (SMOKE, {"world": {"pixel": 8}}, "unknown key 'world.pixel'; did you mean 'world.pixels'?"),
+        (SMOKE, {"world.shapes": ["star"]}, "'world.shapes.0' = 'star'"),
+        (SMOKE, {"world.size_jitter": 0.5}, "world: the ranges of large and small overlap: lower size_jitter"),
+        (FACES, {"world.pixels": 3}, "'world.pixels' = 3"),
+        (FACES, {"world.partition": "training"}, "'world.partition' = 'training'"),
+        (FACES, {"world": {"partitions": "test"}}, "unknown key 'world.partitions'; did you mean 'world.partition'?"),
+        (FACES, {"world": {"colors": ["red"]}}, "unknown key 'world.colors'; world knows: kind, pixels, partition"),
+        (SMOKE, {"schedule.beta_end": 7}, "'schedule.beta_end' = 7"),
+        (SMOKE, {"evaluation.points": 0}, "'evaluation.points' = 0"),
+        (SMOKE, {"start": {**SMOKE.model_dump(), "world": {"pixels": 3}}}, "'start.world.pixels' = 3"),
+    ],
+)
+def test_a_mistake_is_named_as_a_person_writes_it(config: RunConfig, changes: dict[str, Any], says: str) -> None:
+    """Never by the kind of the part, as in world.shapes.pixels."""
+    with pytest.raises(UserError) as refusal:
+        override(config, changes)
+    assert str(refusal.value).startswith(says)
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from recombine.errors import UserError
+from recombine.lab.config import RunConfig
 from recombine.lab.experiment import BUDGETS, Budget, Experiment, find_experiment, make_plan
 from recombine.seeds import Seeds
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
+from recombine.studies.concept_graphs import adversarial
 from recombine.studies.concept_graphs.emergence import EXPERIMENT, FULL, SMOKE
 
 ARMS = {"one": SMOKE, "two": override(SMOKE, {"training.rate": 2e-3})}
@@ -64,6 +67,30 @@ def test_the_seed_of_a_run_is_the_seed_of_the_run_it_starts_from() -> None:
         assert starts == [run.config for run in runs if run.arm == "one"]
         assert [start.seeds.order for start in starts if start] == [0, 1, 2]
     assert [start.seeds.data for start in starts if start] == [7, 7, 7]
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {},
+        {"training.images": 96, "network.channels": 4, "world.pixels": 16},
+        {"prediction": "x0", "world.conditioning": "binary", "seeds.data": 7},
+        {"evaluation.points": 2, "evaluation.first": 10, "split.count": 9},
+    ],
+)
+def test_the_start_of_every_child_is_an_arm_of_the_plan(overrides: dict[str, Any]) -> None:
+    """Whatever is changed: else the arm and the start would be two trainings, and the children start from neither."""
+    runs = make_plan(adversarial.EXPERIMENT, "smoke", 2, overrides).runs
+    base = {run.seed: run.address for run in runs if run.arm == adversarial.BASE}
+    children = [run for run in runs if run.arm != adversarial.BASE]
+    assert len(children) == 12
+    for run in children:
+        assert isinstance(run.config, RunConfig)
+        assert run.config.start is not None
+        assert run.config.start.address == base[run.seed]
+    assert len({run.address for run in runs}) == 14
+    plain = {run.address for run in make_plan(adversarial.EXPERIMENT, "smoke", 2).runs}
+    assert plain.isdisjoint(run.address for run in runs) == bool(overrides)
 
 
 def test_only_keeps_one_run_and_a_wrong_one_is_told_which_there_are() -> None:

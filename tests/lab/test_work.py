@@ -238,7 +238,7 @@ SAYS = [None, "the sum does not converge: lower step", "no sum of fewer than no 
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that begin as copies of this one, which takes no time; spawned ones are the subject of a test below."""
     context = multiprocessing.get_context("fork")
-    monkeypatch.setattr(engines.multiprocessing, "get_context", lambda kind: context)
+    monkeypatch.setattr(multiprocessing, "get_context", lambda kind: context)
 
 
 def check_answers(failures: list[str], store: Store) -> None:

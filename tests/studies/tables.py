@@ -73,9 +73,10 @@ def judge(claims: Iterable[Claim], name: str, table: pl.DataFrame) -> dict[str, 
     return judge_all([claim], table, "study", "experiment", "full")[0]
 
 
-def undecided(answer: Mapping[str, Any], reason: str) -> bool:
-    """Whether a claim was not judged at all, and says why."""
-    return (answer["verdict"], answer["estimate"], answer["n"]) == ("undecided", None, 0) and reason in answer["note"]
+def undecided(answer: Mapping[str, Any], reason: str = "") -> bool:
+    """Whether a claim was not judged at all, and says why; in these words, if any are given."""
+    judged = (answer["verdict"], answer["estimate"], answer["n"]) != ("undecided", None, 0)
+    return not judged and answer["note"] != "" and reason in answer["note"]
 
 
 def runs_of(experiment: Experiment, budget: str) -> dict[str, RunConfig]:

@@ -237,25 +237,24 @@ def test_without_a_number_tried_both_ways_there_is_no_gain(claim: str, even: tup
 def test_a_concept_that_was_not_swept_is_undecided_with_a_reason(concept: str, claims: set[str]) -> None:
     table = table_of(needs(3, 15, gain=0.1))
     lacking = table.filter(~pl.col("arm").str.starts_with(concept))
-    for answer in judge_all(FREQUENCY, lacking, "s", "e", "full"):
-        if answer["claim"] in claims:
-            assert tables.undecided(answer, "")
-            assert answer["note"]
+    for claim in FREQUENCY:
+        answer = judge(claim.id, lacking)
+        if claim.id in claims:
+            assert tables.undecided(answer)
         else:
-            assert answer == judge(answer["claim"], table)
+            assert answer == judge(claim.id, table)
 
 
-def test_a_seed_that_lacks_the_held_out_classes_is_left_out() -> None:
+def test_a_seed_that_was_swept_by_colour_only_is_not_compared() -> None:
     table = table_of(needs(3, 15), range(6))
-    lacking = table.filter((pl.col("seed") > 0) | ~pl.col("node").is_in(UNSEEN["color"] + UNSEEN["shape"]))
-    for claim in ("O7b", "O8"):
-        assert (judge(claim, lacking)["verdict"], judge(claim, lacking)["n"]) == ("holds", 5)
+    lacking = table.filter((pl.col("seed") > 0) | pl.col("arm").str.starts_with("color"))
+    answer = judge("O8", lacking)
+    assert (answer["verdict"], answer["n"]) == ("holds", 5)
 
 
 def test_an_empty_table_decides_nothing() -> None:
     for answer in judge_all(FREQUENCY, make_table([]), "s", "e", "smoke"):
-        assert tables.undecided(answer, "")
-        assert answer["note"]
+        assert tables.undecided(answer)
 
 
 # Arms
@@ -288,16 +287,14 @@ def test_the_arms_at_full_size() -> None:
 
 
 def test_ten_images_are_drawn_as_rarely_as_the_paper_draws_them() -> None:
-    """10 of 4,510: about 0.22% of the draws. Counted over a million draws; the standard error is 0.005%."""
-    config = tables.runs_of(EXPERIMENT, "laptop")["color-10"]
+    """10 of 4,510: about 0.22% of the draws. The standard error over 200,000 draws is 0.01%."""
+    config = tables.runs_of(EXPERIMENT, "smoke")["color-10"]
     pool = make_pool(config.world, config.split, seed=0)
-    _, blue = (config.world.color_prototypes()[i] for i in (0, 1))
-    drawn = torch.cat(
-        [draw(pool, seeds.keys(0, "test", torch.arange(i, i + 10_000)))[1] for i in range(0, 10**6, 10_000)]
-    )
-    hits = (drawn[:, 2:5] - blue).abs().amax(1) < 0.11  # colour follows the two numbers of shape
-    assert hits.double().mean().item() == pytest.approx(10 / 4510, abs=2e-4)
-    assert len(drawn[hits].unique(dim=0)) == 10
+    keys = torch.split(seeds.keys(0, "test", torch.arange(200_000)), 10_000)
+    told = torch.cat([draw(pool, key)[1] for key in keys])
+    blue = told[told[:, 4] > told[:, 2]]  # after two numbers of shape come red, green and blue
+    assert len(blue) / len(told) == pytest.approx(10 / 4510, abs=4e-4)
+    assert len(set(map(tuple, blue.tolist()))) == 10
 
 
 def test_only_the_number_of_the_class_changes_between_arms() -> None:

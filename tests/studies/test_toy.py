@@ -209,12 +209,12 @@ def test_growth_in_proportion_is_not_growth_like_the_logarithm() -> None:
 )
 def test_what_was_not_computed_is_undecided(table: pl.DataFrame, claim: str, missing: str) -> None:
     lacking = table.filter(~pl.col("instrument").str.starts_with(missing))
-    assert tables.undecided(judge(claim, lacking), "")
+    assert tables.undecided(judge(claim, lacking))
 
 
 def test_an_empty_table_decides_nothing() -> None:
     for claim in TOY:
-        assert tables.undecided(judge(claim.id, make_table([])), "")
+        assert tables.undecided(judge(claim.id, make_table([])))
 
 
 # The figure

@@ -1,5 +1,6 @@
 """Faces are looked up by class and number: the right image for the right row, each once, in any batch."""
 
+import hashlib
 import pickle
 
 import numpy as np
@@ -7,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_celeba import ATTRIBUTES, COUNT, LAYOUTS, attributes_of, make_celeba, number_of, partition_of
 
 from recombine.errors import UserError
 from recombine.seeds import keys
@@ -15,6 +15,7 @@ from recombine.settings import build, fingerprint
 from recombine.worlds import faces
 from recombine.worlds.faces import FacesWorld
 from recombine.worlds.splits import NODE_STRIDE, Split, make_pool, real_images
+from worlds.small_celeba import ATTRIBUTES, COUNT, LAYOUTS, attributes_of, make_celeba, number_of, partition_of
 
 CLASSED = [number for number in range(1, COUNT + 1) if (number - 1) % 12 < 8]  # image numbers, row by row
 BLOCK = {"train": range(1, 37), "valid": range(37, 49), "test": range(49, 61), "all": range(1, 61)}
@@ -187,6 +188,44 @@ def test_more_images_than_a_class_has(partition, present, where):
         f"class 101 (male smiling blond) has {present} images in {where}, not 7: lower split.count"
     )
     assert "\n" not in message
+
+
+def test_instruments_are_checked_on_people_apart():
+    for partition in ("train", "valid", "all", "test"):
+        world = FacesWorld(partition=partition, pixels=9)
+        assert world.apart() == FacesWorld(partition="test", pixels=9)
+    apart = FacesWorld().apart()
+    for node in apart.nodes:
+        numbers = numbers_of(apart.render(dealt(apart, node, apart.available(node))))
+        assert numbers
+        assert all(number in BLOCK["test"] and class_of(number) == node for number in numbers)
+
+
+@pytest.mark.parametrize("partition", BLOCK)
+def test_what_is_available_is_what_can_be_drawn(partition):
+    world = FacesWorld(partition=partition, pixels=8)
+    assert {node: world.available(node) for node in world.nodes} == world.class_sizes()
+    for node in world.nodes:
+        count = world.available(node)
+        assert len(set(numbers_of(world.render(dealt(world, node, count))))) == count
+        with pytest.raises(UserError, match=f"has {count} images"):
+            dealt(world, node, count + 1)
+    with pytest.raises(UserError, match="no node '002'"):
+        world.available("002")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_origin_is_the_digest_of_the_attribute_file(layout, tmp_path, monkeypatch):
+    folder = make_celeba(tmp_path / layout, layout, count=12)
+    monkeypatch.setenv("RECOMBINE_CELEBA", str(folder))
+    [path] = folder.glob("list_attr_celeba.*")
+    origin = FacesWorld(pixels=8).origin()
+    assert origin == {"celeba_attributes_sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    assert FacesWorld(pixels=5, partition="test").origin() == origin
+    (folder / "list_eval_partition.txt").unlink(missing_ok=True)
+    (folder / "list_eval_partition.csv").unlink(missing_ok=True)
+    with pytest.raises(UserError, match=r"put list_eval_partition\.txt there"):
+        FacesWorld(pixels=6).origin()
 
 
 def test_a_prototype_has_a_condition_but_no_image():

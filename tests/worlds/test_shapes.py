@@ -143,6 +143,9 @@ def test_backgrounds_that_vary_keep_their_names():
     nodes, varied = members(world, 50)
     assert torch.equal(world.nearest(varied), nodes)
     assert torch.equal(world.condition(varied)[:, -1], varied[:, 5])
+    nearly = ShapesWorld(backgrounds=("white", "grey"), background_jitter=0.165)  # just under where the ranges meet
+    nodes, varied = members(nearly, 50)
+    assert torch.equal(nearly.nearest(varied), nodes)
     named = world.replace(backgrounds=("white", "grey", "black"), background_jitter=0.1)
     assert named.background_values().tolist() == pytest.approx([0.9, 0.5, 0.1])
     assert named.blank()[:, 0, 0, 0].tolist() == pytest.approx([0.8, 0.0, -0.8])
@@ -212,6 +215,12 @@ def test_settings_survive_json():
         ({"background_jitter": 0.25}, "'background_jitter' = 0.25"),
         ({"background_jitter": "pale"}, "'background_jitter' = 'pale'"),
         ({"colors": ["red", "grey"], "color_separation": 0.8, "background_jitter": 0.2}, "holds the white background"),
+        (
+            {"backgrounds": ["white", "grey"], "background_jitter": 0.17},
+            "the ranges of white and grey overlap: lower background_jitter",
+        ),
+        ({"backgrounds": ["white", "grey"], "background_jitter": 1 / 6}, "white and grey overlap"),  # the edges meet
+        ({"backgrounds": ["black", "white", "grey"], "background_jitter": 0.2}, "black and grey overlap"),
         ({"colors": ["red", "red"]}, "each value once"),
         ({"colors": []}, "one to ten"),
         ({"shapes": ["circle"], "colors": ["red"], "sizes": ["one"]}, "at least one of them two"),

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
-from recombine.errors import RunFailed
+from recombine.errors import RunFailed, UserError
 from recombine.files import read_rows, write_json
 from recombine.instruments.evaluation import Row, measure
 from recombine.lab.config import RunConfig
@@ -67,7 +67,7 @@ def conduct(
             try:
                 start = None if config.start is None else store.run(config.start.address)
                 trainees.append(_Run(config, folder, start, execution, report, samplers, len(missing)).trainee())
-            except RunFailed as failure:
+            except UserError as failure:  # of this run alone: the others go on
                 failures.append(str(failure))
         try:
             train(trainees, save_seconds)

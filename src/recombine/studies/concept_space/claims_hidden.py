@@ -14,10 +14,8 @@ from recombine.lab.claims import (
     Claim,
     Judgement,
     NotMeasured,
-    bootstrap_interval,
     judge_above,
     judge_every,
-    verdict_below,
 )
 from recombine.lab.table import Curve, curves
 
@@ -98,25 +96,18 @@ def better(way: str, than: str, arms: tuple[str, ...] = ("c0.2", "c0.3")) -> Cal
 
 
 def steadier(table: pl.DataFrame) -> Judgement:
-    """P6: the spread over seeds of over-prompted accuracy over that of plain accuracy, where the latter is widest."""
+    """P6: how much farther a seed's plain accuracy is from the mean of all seeds than its over-prompted accuracy, where
+    plain accuracy differs most; one value a seed.
+    """
     over, naive = (capability(table, WEAK, way) for way in ("over", "naive"))
     a, b = (np.stack([found[seed][1] for seed in sorted(found)]) for found in (over, naive))  # [seeds, moments]
-    if len(a) < 2:
-        raise NotMeasured("one seed has no spread")
     at = int(b.std(0).argmax())
     if b[:, at].std() == 0:
         raise NotMeasured("plain accuracy does not differ between seeds")
-
-    def ratio(rows: NDArray[np.float64]) -> float:
-        chosen = rows.astype(int)
-        below = b[chosen, at].std()
-        return float(a[chosen, at].std() / below) if below > 0 else 1.0
-
-    seeds = np.arange(len(a), dtype=np.float64)
-    interval, n = bootstrap_interval(seeds, ratio), len(a)
-    seen = int(next(iter(over.values()))[0][at])
-    verdict = verdict_below(interval, 1.0, n)
-    return Judgement(ratio(seeds), interval, n, verdict, f"standard deviations at {seen:,} images")
+    farther = np.abs(b[:, at] - b[:, at].mean()) - np.abs(a[:, at] - a[:, at].mean())
+    seen, spreads = int(next(iter(over.values()))[0][at]), (a[:, at].std(), b[:, at].std())
+    note = f"standard deviations at {seen:,} images: {{:.2f}} over-prompted, {{:.2f}} plain".format(*spreads)
+    return judge_above(farther, 0.0, note)
 
 
 def _time(curve: Curve, level: float) -> float:
@@ -163,8 +154,8 @@ HIDDEN = (
     ),
     Claim(
         "P6",
-        "capability differs less between seeds than plain accuracy does (ratio of standard deviations)",
-        "far smaller (below 1)",
+        "capability differs less between seeds than plain accuracy does (difference in distance from the mean)",
+        "far smaller spread (above 0)",
         steadier,
     ),
 )
