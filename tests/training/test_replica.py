@@ -393,6 +393,19 @@ def test_a_replica_trains_with_the_mask_of_its_config():
     assert losses[0.5] != pytest.approx(losses[0.0], abs=1e-5)
 
 
+def test_one_process_compiles_more_kinds_of_networks_than_torch_expects(monkeypatch):
+    torch._dynamo.reset()
+    monkeypatch.setattr(
+        module, "compiled_loss", torch.compile(batch_loss, backend="eager", dynamic=False, fullgraph=True)
+    )
+    with torch._dynamo.config.patch(recompile_limit=2):
+        for channels in (4, 8, 12, 16):
+            network = UNetConfig(channels=channels, multipliers=(1,))
+            replica = make_replica(execution=replace(Execution(), compile=True), network=network)
+            assert advance(replica, 1).take_loss() > 0
+    torch._dynamo.reset()
+
+
 def test_a_masked_draw_is_one_graph():
     """No data-dependent control flow: it can be captured."""
     torch._dynamo.reset()

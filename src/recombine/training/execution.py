@@ -14,6 +14,8 @@ from recombine.errors import UserError
 
 Precision = Literal["float32", "bfloat16"]
 
+NETWORKS = 128  # kinds of networks that one process may compile
+
 
 @dataclass(frozen=True)
 class Execution:
@@ -57,6 +59,13 @@ def resolve_device(device: str) -> str:
         if index and int(index) >= torch.cuda.device_count():
             raise UserError(f"no device '{device}': this machine has {torch.cuda.device_count()} GPU(s), from cuda:0")
     return device
+
+
+def expect_many_networks() -> None:
+    """Let one process compile the step of as many kinds of networks as a study has; torch gives up after eight."""
+    import torch._dynamo
+
+    torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, NETWORKS)
 
 
 def keep_freed_memory() -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from recombine.denoisers.contract import NetworkDenoiser
-from recombine.training.execution import Execution
+from recombine.training.execution import Execution, expect_many_networks
 
 
 class FastDenoiser:
@@ -21,6 +21,8 @@ class FastDenoiser:
         if execution.channels_last:
             self.model = self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.execution = execution
+        if execution.compile:
+            expect_many_networks()
         self._graphs: dict[object, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {}
 
     def load(self, weights: Mapping[str, Tensor]) -> None:

@@ -17,7 +17,7 @@ from recombine.diffusion.losses import Weighting, denoising_loss
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import RunFailed
 from recombine.settings import Settings
-from recombine.training.execution import Execution
+from recombine.training.execution import Execution, expect_many_networks
 from recombine.worlds.splits import Pool, draw
 
 EMA_RAMP = 0.05  # the average never reaches back further than this fraction of the training so far
@@ -80,6 +80,8 @@ class Replica:
         self._first_key = seeds.fold(order_seed, "order") << 32
         self._offsets = torch.arange(config.batch, device=device)
         self._loss = compiled_loss if execution.compile else batch_loss
+        if execution.compile:
+            expect_many_networks()
         # A stream of its own: graphs captured on one stream share matrix-product workspaces and must not overlap.
         self._side = _new_stream() if device.type == "cuda" else None
         self._replay: Callable[[], None] | None = None

@@ -102,7 +102,7 @@ EXPERIMENT = Experiment(
         "The paper: variational diffusion with a learned schedule, two blocks a level, dropout 0.1, gradients clipped "
         "at 0.01, 20,000 steps of 64, a grid of seven by seven. Here: the linear schedule of 500 steps, one block a "
         "level, no dropout, clipping at 1, 3,125 steps of 64, a grid of four by three.",
-        "Norms are batch norms; with the paper's group norms, which take the brightness of an image away in every block, "
+        "Norms are batch norms; with the paper's group norms, which take an image's brightness away in every block, "
         "paper and colours still drifted after 30,000 images at 16 px, where batch norms had learned them.",
         "A concept is learned where its accuracy in 11 first stays at 0.8 for three evaluations; the paper's text says "
         "80%, its code 0.9.",
