@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from recombine.denoisers.exact import EmpiricalDenoiser
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, LinearSchedule
+from recombine.errors import UserError
 from recombine.instruments import evaluation as module
+from recombine.instruments.classifier import ClassifierConfig
 from recombine.instruments.evaluation import Audit, ConceptEvaluation, measure
 from recombine.training.replica import TrainingConfig
+from recombine.worlds.faces import FacesWorld
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import design, real_images
 
@@ -216,6 +219,112 @@ def test_tools_say_how_right_they_are_on_real_images():
     assert CONFIG.tools(WORLD, 0) is not TOOLS
     assert CONFIG.tools(WORLD, 0).calibration == TOOLS.calibration
     assert CONFIG.tools(WORLD, 1).calibration != TOOLS.calibration
+
+
+JUDGED = CONFIG.replace(classifier=ClassifierConfig(steps=120, batch=16).model_dump(), calibration_images=60)
+VALUES = [(place, concept, digit, name) for place, (concept, names) in enumerate(WORLD.concepts.items())
+          for digit, name in enumerate(names)]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """Tools with a classifier as a second judge."""
+    return JUDGED.tools(WORLD, 0)
+
+
+def judge(denoise, tools, suffix=""):
+    return measure(
+        denoise, JUDGED, JUDGED.sampler, LinearSchedule(), WORLD, SPLIT, tools, 0, torch.device("cpu"), suffix
+    )[0]
+
+
+def fresh_images():
+    """A real image of every node that no judge was trained on."""
+    return real_images(WORLD, NODES, 1, 5, "evaluation-fresh")[0]
+
+
+@pytest.mark.parametrize("images", [WORLD.render(PROTOTYPES), fresh_images()], ids=["prototypes", "real images"])
+def test_the_classifier_is_right_where_everything_is_drawn_right(judged, images):
+    rows = judge(drawing(images), judged)
+    for name in ("product", "shape", "color", "size", "additive", "marginals"):
+        assert values(rows, f"classifier.{name}") == [1.0] * 8
+    assert min(values(rows, "classifier.probability")) > 0.5
+    for place, concept, digit, name in VALUES:
+        chances = values(rows, f"classifier.{concept}={name}")
+        assert [chance > 0.5 for chance in chances] == [node[place] == str(digit) for node in NODES]
+    for concept, names in WORLD.concepts.items():
+        totals = [sum(each) for each in zip(*(values(rows, f"classifier.{concept}={n}") for n in names), strict=True)]
+        assert totals == pytest.approx([1.0] * 8)
+
+
+def test_the_classifier_says_what_was_drawn_not_what_was_asked_for(judged):
+    swapped = DIGITS.clone()
+    swapped[:, 1] = 1 - swapped[:, 1]
+    rows = judge(drawing(WORLD.render(WORLD.prototype(swapped))), judged)
+    assert values(rows, "classifier.color") == values(rows, "classifier.product") == [0.0] * 8
+    assert values(rows, "classifier.shape") == values(rows, "classifier.size") == [1.0] * 8
+    blue = [digits[1] == 1 for digits in swapped.tolist()]
+    assert [chance > 0.5 for chance in values(rows, "classifier.color=blue")] == blue
+    rows = judge(lambda x, sigma, condition: torch.full_like(x, float("nan")), judged)
+    assert values(rows, "classifier.product") == values(rows, "classifier.color=blue") == [0.0] * 8
+    json.dumps(rows, allow_nan=False)
+
+
+def test_a_second_judge_changes_nothing_that_the_others_say(judged):
+    """And an audit names its rows too."""
+    denoise = drawing(fresh_images())
+    plain, rows = run(denoise, JUDGED.replace(classifier=None))[0], judge(denoise, judged, "slow")
+    others = [row for row in rows if not row["instrument"].startswith("classifier.")]
+    # The linear probes were trained on more images here than in TOOLS; the reader is the same everywhere.
+    assert [row["instrument"].removesuffix("@slow") for row in others] == [row["instrument"] for row in plain]
+    assert [row["value"] for row in others if row["instrument"].startswith("reader.")] == [
+        row["value"] for row in plain if row["instrument"].startswith("reader.")
+    ]
+    added = {row["instrument"] for row in rows} - {row["instrument"] for row in others}
+    parts = ("product", "shape", "color", "size", "additive", "marginals", "probability")
+    assert added == {f"classifier.{part}@slow" for part in (*parts, *(f"{c}={n}" for _, c, _, n in VALUES))}
+    distances = {row["node"]: row["distance"] for row in rows}
+    assert distances == {node: SPLIT.distance(node) for node in NODES}
+
+
+def test_the_classifier_is_checked_on_real_images(judged):
+    rows = [row for row in judged.calibration if row["instrument"].startswith("calibration.classifier.")]
+    real = [row["value"] for row in rows if row["node"] in NODES]
+    assert len(real) == 8 * 3
+    assert sum(real) / len(real) > 0.98
+    assert {row["node"] for row in rows} - set(NODES) == {"blank", "noise", "mean"}
+    assert [row for row in judged.calibration if row not in rows] == CONFIG.replace(calibration_images=60).tools(
+        WORLD, 0
+    ).calibration
+    assert TOOLS.classifier is None
+
+
+def test_runs_with_equal_settings_share_their_tools(judged):
+    """Whatever else their evaluation does; what makes other tools makes new ones."""
+    world = ShapesWorld(pixels=16, position_jitter=0.05)
+    assert JUDGED.replace(points=3, images_per_node=9).tools(world, 0, "cpu") is judged
+    small = ShapesWorld(pixels=8, position_jitter=0.0, shapes=("circle",))
+    few = ConceptEvaluation(calibration_images=2, classifier=ClassifierConfig(steps=1, batch=2))
+    same = few.tools(small, 0)
+    others = [
+        few.tools(small, 1),
+        few.tools(small.replace(color_jitter=0.1), 0),
+        few.replace(calibration_images=3).tools(small, 0),
+        few.replace(classifier=ClassifierConfig(steps=2, batch=2).model_dump()).tools(small, 0),
+        few.replace(classifier=None).tools(small, 0),
+    ]
+    assert few.tools(small, 0) is same
+    assert len({id(tools) for tools in (same, *others)}) == 6
+
+
+def test_faces_without_a_classifier_are_refused_in_one_line(monkeypatch):
+    """Before any image is looked for; what the line says to do is what can be done."""
+    monkeypatch.setenv("RECOMBINE_CELEBA", "nowhere")
+    with pytest.raises(UserError, match="need a classifier to be judged") as refusal:
+        ConceptEvaluation().tools(FacesWorld(), 0)
+    assert "\n" not in str(refusal.value)
+    with pytest.raises(UserError, match="CelebA is not complete"):
+        JUDGED.tools(FacesWorld(), 0)
 
 
 GRIDS = st.builds(

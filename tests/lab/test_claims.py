@@ -1,5 +1,6 @@
 import json
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -157,8 +158,20 @@ def test_one_seed_has_an_estimate_and_no_interval() -> None:
     assert judge_above([0.9], 0.5) == Judgement(0.9, None, 1, "undecided")
 
 
+@pytest.mark.parametrize("nothing", [[], np.zeros(0), np.zeros((0, 3))], ids=["list", "array", "no seeds"])
+def test_without_a_seed_there_is_nothing_to_judge(nothing: Any) -> None:
+    """Not the mean of nothing, which is no number and would be judged as one."""
+    for judge in (judge_above, judge_below, lambda values, bound: judge_within(values, bound, 1, "a note")):
+        with pytest.raises(NotMeasured, match="no seed has what is compared"):
+            judge(nothing, 0.5)
+    claim = Claim("A", "more than half", "–", lambda table: judge_above(table["value"], 0.5))
+    [judged] = judge_all([claim], table_of([]), "s", "e", "smoke")
+    assert (judged["estimate"], judged["interval"], judged["n"], judged["verdict"]) == (None, None, 0, "undecided")
+    assert judged["note"] == "no seed has what is compared"
+
+
 def table_of(values: list[float]) -> pl.DataFrame:
-    return pl.DataFrame({"value": values})
+    return pl.DataFrame({"value": values}, schema={"value": pl.Float64})
 
 
 def test_judge_all_is_ready_for_json_and_stable() -> None:

@@ -1,18 +1,22 @@
 import io
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
 from recombine.lab.figures import (
     DISTANCE_COLORS,
+    SERIES_COLORS,
     band_caption,
     count_text,
     distance_color,
     draw_mean,
+    draw_series,
     end_labels,
     house_style,
     images_axis,
@@ -87,6 +91,59 @@ def test_an_unfinished_seed_shortens_the_mean() -> None:
     assert bands.shape == (3, 0)
     seen, bands = mean_and_band([(SEEN[:1], np.ones(1)), (SEEN[1:2], np.ones(1))], "bootstrap")
     assert bands.shape == (3, 0)
+
+
+def drawn(series: dict[str, list[Any]], chance: float | None = None) -> Axes:
+    with house_style():
+        axes = Figure(figsize=(4, 3)).subplots()
+        draw_series(axes, series, chance)
+        axes.figure.savefig(io.BytesIO(), format="png", dpi=40)
+    return axes
+
+
+def names_in(axes: Axes) -> list[str]:
+    legend = axes.get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+def test_series_have_their_names_colours_and_dashes() -> None:
+    series = {"shape": [curve(0, 0.5, 1), curve(0.2, 0.7, 1)], "color": [curve(0, 0, 0.4)]}
+    axes = drawn(series, chance=0.5)
+    assert names_in(axes) == ["shape", "color"]
+    means = {str(line.get_label()): line for line in axes.lines if not str(line.get_label()).startswith("_")}
+    assert means["shape"].get_ydata() == pytest.approx([0.1, 0.6, 1])
+    assert means["color"].get_ydata() == pytest.approx([0, 0, 0.4])
+    assert [line.get_color() for line in means.values()] == list(SERIES_COLORS[:2])
+    assert means["shape"].get_linestyle() != means["color"].get_linestyle()
+    assert axes.get_xlabel() == "images seen"
+    assert axes.get_xlim() == (64, 256)
+    assert "chance" in [text.get_text() for text in axes.texts]
+    assert not drawn(series).texts
+
+
+def test_a_series_that_was_not_measured_is_said_and_changes_no_other() -> None:
+    axes = drawn({"shape": [curve(0, 1)], "color": [], "size": [curve(0.5, 1)]})
+    assert names_in(axes) == ["shape", "(not measured: color)", "size"]
+    whole = drawn({"shape": [curve(0, 1)], "color": [curve(0, 0)], "size": [curve(0.5, 1)]})
+    colors = [{str(line.get_label()): line.get_color() for line in panel.lines} for panel in (axes, whole)]
+    assert colors[0]["size"] == colors[1]["size"] == SERIES_COLORS[2]  # not that of the one that is missing
+
+
+def test_a_panel_without_any_series_says_so() -> None:
+    axes = drawn({"shape": [], "color": []}, chance=0.5)
+    [text] = axes.texts
+    assert text.get_text() == "not measured: shape, color"
+    assert names_in(axes) == []
+    assert not axes.lines
+    assert not axes.axison
+    assert len(drawn({}).texts) == 1
+
+
+def test_the_axis_begins_with_the_first_images_seen() -> None:
+    """What was measured before training has no place on a logarithmic axis."""
+    axes = drawn({"shape": [(np.array([0, 64, 256]), np.array([0.1, 0.5, 0.9]))]})
+    assert names_in(axes) == ["shape"]
+    assert axes.get_xlim() == (64, 256)
 
 
 def test_distances_have_colours_of_their_own() -> None:

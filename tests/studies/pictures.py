@@ -7,12 +7,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from numpy.typing import NDArray
 
 
 def words(place: Figure | Axes) -> str:
     """All text that can be read, one piece a line."""
-    return "\n".join(text.get_text() for text in place.findobj(lambda artist: hasattr(artist, "get_text")))
+    return "\n".join(text.get_text() for text in place.findobj(Text) if isinstance(text, Text))
 
 
 def legend(axes: Axes) -> list[str]:

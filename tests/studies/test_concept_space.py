@@ -72,9 +72,9 @@ def test_learning_times_by_hand() -> None:
     assert learning_times(speed_table(as_told), "size")[0.2, 0.2][3] == 1600.0
 
 
-def test_what_is_not_learned_takes_until_the_end() -> None:
+def test_what_is_not_learned_has_no_time() -> None:
     table = speed_table(lambda concept, color, size, seed: math.inf if seed == 1 else 400)
-    assert learning_times(table, "color")[0.4, 0.4] == {0: 400.0, 1: 25_600.0, 2: 400.0, 3: 400.0, 4: 400.0}
+    assert learning_times(table, "color")[0.4, 0.4] == {0: 400.0, 1: math.inf, 2: 400.0, 3: 400.0, 4: 400.0}
 
 
 def test_a_concept_that_touches_the_level_once_is_not_learned_then() -> None:
@@ -339,6 +339,8 @@ def test_arms_carry_the_separations_of_their_names(budget: str) -> None:
         assert (world["color_separation"], world["size_separation"]) == (trajectories.SIGNALS[arm], 0.3)
         assert config.evaluation.classifier is not None
         config.check()
+    assert list(trajectories.SIGNALS) == sorted(trajectories.SIGNALS, key=trajectories.SIGNALS.__getitem__)
+    assert list(trajectories.SIGNALS) == ["weak", "middling", "strong"]
 
 
 def test_the_claims_find_their_separations_at_full_size() -> None:

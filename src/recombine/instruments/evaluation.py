@@ -103,7 +103,7 @@ def _tools(world: World, config: ClassifierConfig | None, per_node: int, seed: i
         probes = train_probes(world, per_node, seed)
         rows += calibrate(probes, world, per_node, seed) + calibrate_reader(world, per_node, seed)
     elif config is None:
-        raise UserError("samples of this world need evaluation.classifier to be judged: set evaluation.classifier.kind")
+        raise UserError("samples of this world need a classifier to be judged: set evaluation.classifier={kind: cnn}")
     enough = min(per_node, *(world.available(node) for node in world.nodes))
     classifier = None if config is None else train_classifier(world, config, enough, seed, device)
     if classifier is not None:

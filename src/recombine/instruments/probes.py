@@ -93,7 +93,10 @@ def calibrate(judge: Judge, world: World, per_node: int, seed: int, prefix: str 
     rows: list[dict[str, Any]] = []
     fresh = world.apart()
     for node in world.nodes:
-        images, digits = real_images(fresh, (node,), min(per_node, fresh.available(node)), seed, "probe-calibration")
+        count = min(per_node, fresh.available(node))
+        if not count:
+            continue  # a collection may have nobody of a class to check on
+        images, digits = real_images(fresh, (node,), count, seed, "probe-calibration")
         right = (judge.answers(images) == digits).double().mean(0).tolist()
         for concept, value in zip(world.concepts, right, strict=True):
             rows.append({"node": node, "instrument": f"calibration.{prefix}.{concept}", "value": value})

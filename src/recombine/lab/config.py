@@ -67,7 +67,7 @@ class RunConfig(Work):
     def overridden(self, changes: Mapping[str, Any]) -> "RunConfig":
         """The same run with dotted keys changed, and with it the run it starts from: they stay a pair."""
         changed = override(self, changes)
-        if self.start is None:
+        if self.start is None or "start" in changes:
             return changed
         return changed.replace(start=self.start.overridden(changes).model_dump())
 

@@ -18,13 +18,14 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import NoReturn
 
-from recombine.errors import RunFailed, UserError
+from recombine.errors import UserError
 from recombine.lab.conduct import Report, compute, conduct
 from recombine.lab.config import RunConfig
 from recombine.lab.store import Store
 from recombine.lab.work import Computation, Work
 from recombine.training.execution import Execution, resolve_device
 
+TOLD = 3  # exit status of a worker that has told its failure; 1 would be that of any error in Python
 FLEET = 16  # replicas that share a GPU; the gain is there from 8 on (benchmarks/README.md)
 
 
@@ -72,17 +73,21 @@ def _run_generation(
 
 
 def _attempt(pending: Sequence[Work], store: Store, execution: Execution, report: Report) -> list[str]:
-    """A fleet of runs, or computations one after another."""
-    try:
-        runs = [work for work in pending if isinstance(work, RunConfig)]
-        for work in pending:
-            if isinstance(work, Computation):
+    """A fleet of runs, or computations one after another; the lines of those that failed."""
+    failures = []
+    for work in pending:
+        if isinstance(work, Computation):
+            try:
                 compute(work, store, report)
-        if runs:
+            except UserError as failure:
+                failures.append(str(failure))
+    runs = [work for work in pending if isinstance(work, RunConfig)]
+    if runs:
+        try:
             conduct(runs, store, execution, report)
-    except UserError as failure:
-        return [str(failure)]
-    return []
+        except UserError as failure:
+            failures.append(str(failure))
+    return failures
 
 
 def _run_processes(
@@ -130,9 +135,10 @@ class Worker:
     def ended(self) -> list[str]:
         """What is to be said about the way it ended, if it did not say so itself."""
         self.process.join()
-        if self.process.exitcode in (0, RunFailed.exit_status):
+        if self.process.exitcode in (0, TOLD):
             return []
-        return [f"the process of run {self.address} was killed: give the same command again, it resumes"]
+        how = "was killed" if (self.process.exitcode or 0) < 0 else "stopped at an error that nobody foresaw, see above"
+        return [f"the process of run {self.address} {how}: give the same command again, it resumes"]
 
 
 def _ready(running: dict[Connection, Worker]) -> list[Connection]:
@@ -150,7 +156,7 @@ def _work(news: Connection, work: Work, root: str, execution: Execution, parent:
         sys.exit(130)
     for line in failures:
         news.send(line)
-    sys.exit(RunFailed.exit_status if failures else 0)
+    sys.exit(TOLD if failures else 0)
 
 
 def _stop_once(number: int, frame: object) -> NoReturn:

@@ -141,22 +141,53 @@ def draw_mean(
     axes.plot(seen, mean, color=color, linewidth=width, linestyle=dashes, label=label, zorder=3)
 
 
-def draw_series(axes: Axes, series: Mapping[str, Sequence[Curve]], chance: float | None = None) -> None:
-    """Several named sets of curves over images seen, each with its colour and dashes; what was not measured is said."""
+def draw_series(
+    axes: Axes,
+    series: Mapping[str, Sequence[Curve]],
+    chance: float | None = None,
+    colors: Sequence[str] = SERIES_COLORS,
+    place: Literal["best", "lower right"] | None = "best",
+) -> None:
+    """Several named sets of curves over images seen, each with its colour and dashes; what was not measured is said.
+
+    The legend is at `place`, or left to the caller.
+    """
     present = {name: curves for name, curves in series.items() if curves}
     if not present:
         return empty_panel(axes, f"not measured: {', '.join(series)}")
     for position, (name, curves) in enumerate(series.items()):
         if curves:
-            draw_mean(axes, curves, SERIES_COLORS[position], name, dashes=SERIES_DASHES[position])
+            color, dashes = colors[position % len(colors)], SERIES_DASHES[position % len(SERIES_DASHES)]
+            draw_mean(axes, curves, color, name, dashes=dashes)
         else:
             axes.plot([], [], alpha=0, label=f"(not measured: {name})")
     at = np.concatenate([seen for curves in present.values() for seen, _ in curves])
     at = at[at > 0]
     images_axis(axes, *((float(at.min()), float(at.max())) if len(at) else (None, None)))
     accuracy_axis(axes, chance=chance)
-    axes.legend(loc="best", handlelength=3.2)
+    if place is not None:
+        axes.legend(loc=place, handlelength=3.2)
     return None
+
+
+def seeds_text(n: int) -> str:
+    """ "n = 1 seed", "n = 5 seeds"."""
+    return f"n = {n} seed" if n == 1 else f"n = {n} seeds"
+
+
+def one_legend(figure: Figure, axes: Axes) -> None:
+    """The legend of one panel above all of them, where every panel shows the same series."""
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), handlelength=3.2)
+
+
+def empty_figure(reason: str) -> Figure:
+    """A figure that says why it is empty."""
+    with house_style():
+        figure = Figure(figsize=(8, 4), layout="constrained")
+        empty_panel(figure.subplots(), reason)
+    return figure
 
 
 def band_caption(n: int, band: Band = "bootstrap") -> str:

@@ -8,6 +8,7 @@ file defines `EXPERIMENT` itself.
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -21,6 +22,7 @@ from recombine.lab.experiment import Budget, Experiment, find_experiment
 from recombine.settings import Settings
 
 STUDY = "own"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 OF_THE_FILE = ("experiment", "question", "seeds")  # keys that are not settings of a run
 
 
@@ -33,6 +35,8 @@ def load_own(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
     """The experiment that a file describes; its name is that of the file."""
     if not path.is_file():
         raise UserError(f"no file {path}: give the path of a YAML or Python file, or an experiment of `recombine list`")
+    if not NAME.fullmatch(path.stem):
+        raise UserError(f"{path}: the file's name names the experiment, use letters, digits, - and _ only")
     experiment = _from_python(path) if path.suffix == ".py" else _from_yaml(path, registry)
     return replace(experiment, file=str(path))
 
@@ -46,7 +50,7 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
         raise UserError(f"{path} must name the experiment it starts from, as in `experiment: concept-graphs/emergence`")
     base = find_experiment(registry, data["experiment"])
     seeds, question = data.get("seeds"), data.get("question", base.question)
-    if seeds is not None and (not isinstance(seeds, int) or seeds < 1):
+    if seeds is not None and (not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1):
         raise UserError(f"{path}: seeds is {seeds!r}, give a number from 1 up")
     changes = {str(key): value for key, value in data.items() if key not in OF_THE_FILE}
     budgets = {}
@@ -66,18 +70,25 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
 
 
 def _from_python(path: Path) -> Experiment:
-    name = f"recombine_own_{path.stem}"
+    """Imported under its own name, from its own folder, so that other processes can import what it defines."""
+    name, known = path.stem, sys.modules.get(path.stem)
+    if known is not None and not hasattr(known, "_recombine_own"):
+        raise UserError(f"{path}: there is a module called '{name}' already, give the file another name")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # before it runs, so that what it defines knows where it is from
+    module._recombine_own = True  # type: ignore[attr-defined]
+    sys.modules[name] = module
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
     try:
         spec.loader.exec_module(module)
     except UserError:
         raise
-    except Exception as error:  # whatever the user's own code raises
-        raise UserError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever the user's own code raises
+        raise UserError(f"{path} cannot be read: {type(error).__name__}: {' '.join(str(error).split())}") from error
     experiment = getattr(module, "EXPERIMENT", None)
     if not isinstance(experiment, Experiment):
         raise UserError(f"{path} must define EXPERIMENT, a recombine.lab.experiment.Experiment")
@@ -88,7 +99,8 @@ def _flat(settings: Settings, changes: Mapping[str, Any], prefix: str = "") -> I
     """Nested changes as dotted keys, as deep as the settings themselves are nested."""
     for key, value in changes.items():
         inner = getattr(settings, key, None)
-        if isinstance(value, dict) and isinstance(inner, Settings):
+        kind = getattr(inner, "kind", None)
+        if isinstance(value, dict) and isinstance(inner, Settings) and value.get("kind", kind) == kind:
             yield from _flat(inner, {str(k): v for k, v in value.items()}, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

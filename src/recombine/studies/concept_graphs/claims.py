@@ -249,12 +249,10 @@ def _judge_orders(seeds: list[list[tuple[float, float]]], note: str) -> Judgemen
     """For "the first of each pair comes before the second, in every seed"; where neither came, the seed is silent."""
     verdicts = []
     for pairs in seeds:
-        if any(second < first for first, second in pairs):
-            verdicts.append(False)
+        if any(second < first or (second == first and math.isfinite(first)) for first, second in pairs):
+            verdicts.append(False)  # after, or at the same evaluation: not before
         elif all(first < second for first, second in pairs):
             verdicts.append(True)
-        elif all(math.isfinite(first) for first, second in pairs if first == second):
-            verdicts.append(False)  # both at the same evaluation: not before
     silent = len(seeds) - len(verdicts)
     return judge_every(
         sum(verdicts), len(verdicts), note + (f"; {silent} seeds say nothing: never reached" if silent else "")

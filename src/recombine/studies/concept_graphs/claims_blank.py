@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FARTHEST = "111"
 ARMS = ("continuous", "binary", "joint")
+CONCEPTS = ("shape", "color", "size")
 
 
 def false_share(table: pl.DataFrame, arm: str, kinds: tuple[str, ...]) -> dict[int, float]:
@@ -25,6 +26,10 @@ def false_share(table: pl.DataFrame, arm: str, kinds: tuple[str, ...]) -> dict[i
     if not right:
         raise NotMeasured(f"the farthest class of arm {arm} was not measured")
     parts = [curves(table, f"probe.product.{kind}", arm, FARTHEST) for kind in kinds]
+    if any(place not in part for part in parts for place in right):
+        raise NotMeasured(
+            f"what the reader finds in the images that the probes call right was not measured in arm {arm}"
+        )
     return {
         place[0]: float(sum(part[place][1].sum() for part in parts) / values.sum())
         for place, (_, values) in right.items()
@@ -67,7 +72,7 @@ def blank_answers(table: pl.DataFrame, canvas: str = "blank") -> dict[int, str]:
         concept, _, name = instrument.removeprefix("calibration.probe.").partition("=")
         held = best.setdefault(seed, {})
         held[concept] = max(held.get(concept, (-np.inf, "")), (value, name))
-    return {seed: " ".join(name for _, name in held.values()) for seed, held in best.items()}
+    return {seed: " ".join(held[concept][1] for concept in CONCEPTS if concept in held) for seed, held in best.items()}
 
 
 BLANK = (

@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 ARM = "toy"
+CHANCE = 0.01
 KNOWN = {0.5: {1: 69, 2: 123, 3: 158, 4: 183, 8: 248, 16: 315, 32: 383},
          0.9: {1: 230, 2: 296, 3: 335, 4: 364, 8: 432, 16: 501, 32: 569}}  # fmt: skip
-"""t*(n) at p = 0.01, worked out apart from this code."""
+"""t*(n) at that chance, worked out apart from this code."""
 ENOUGH_ATOMS = 4  # from here on log n describes t*: exactly, t* is log(n / -log P*) / -log(1 - p) for large n
 
 
 def closed_form(table: pl.DataFrame) -> Judgement:
     """O6: in how many (level, n) the computed t* is the known one."""
+    chances = {float(values[0]) for _, values in curves(table, "chance", ARM).values()}
+    if chances != {CHANCE}:
+        raise NotMeasured(f"the known cases are for p = {CHANCE:g}")
     hits = [
         times[n] == known
         for level, column in KNOWN.items()
@@ -52,7 +56,7 @@ def grows_like_log(table: pl.DataFrame) -> Judgement:
     slopes = []
     for seed, times in _times(table, "time.simulated@0.5").items():
         many = {n: t for n, t in times.items() if n >= ENOUGH_ATOMS}
-        single = _times(table, "time.closed@0.5")[seed].get(1)
+        single = _times(table, "time.closed@0.5").get(seed, {}).get(1)
         if len(many) > 1 and single:
             slope = np.polyfit(np.log(list(many)), list(many.values()), 1)[0]
             slopes.append(float(slope) * np.log(2) / single)  # t*(1) at one half is log 2 / -log(1 - p)

@@ -11,12 +11,15 @@ from recombine.lab.figures import (
     draw_series,
     empty_panel,
     house_style,
+    one_legend,
     put_caption,
+    seeds_text,
 )
 from recombine.lab.table import at_end, distances, group_curves
 from recombine.studies.concept_graphs.graph import Concepts, node_label
 
 BASE = "adversarial"
+VALUE_COLORS = {"red": "#D55E00", "blue": "#0072B2"}
 
 
 def what_is_drawn(table: pl.DataFrame, concepts: Concepts) -> Figure:
@@ -35,9 +38,9 @@ def what_is_drawn(table: pl.DataFrame, concepts: Concepts) -> Figure:
         seeds = table.filter(pl.col("arm") == BASE)["seed"].n_unique()
         put_caption(
             figure,
-            f"Mean of n = {seeds} seeds at the end of training. Rows: what was asked for; bars: what the reader found.",
-            "The rest of a row holds no object, several, or one that is neither value. Black mark: the value asked for "
-            "should fill the row on this side.",
+            f"Mean of {seeds_text(seeds)} at the end of training. Rows: what was asked for; bars: what was found.",
+            "The rest of a row holds no object, several, or one that is neither value. Outlined: what was asked for, "
+            "which should fill the row.",
         )
     return figure
 
@@ -56,20 +59,22 @@ def tuning(table: pl.DataFrame, concepts: Concepts) -> Figure:
                 axes.set_title(f"{node_label(node, concepts, None)}, {how}", fontsize=12)
                 rest = [n for n in distances(table, arm) if n not in trained and n != node]
                 groups = {"trained first": trained, "fine-tuned on": [node], "never seen": rest}
-                draw_series(
-                    axes, {name: group_curves(table, "reader.product", arm, nodes) for name, nodes in groups.items()}
-                )
+                series = {name: group_curves(table, "reader.product", arm, nodes) for name, nodes in groups.items()}
+                draw_series(axes, series, place=None)
                 before = at_end(table, "reader.product", BASE, trained)
                 if before:
-                    axes.axhline(float(np.mean(list(before.values()))), color=SERIES_COLORS[0], alpha=0.4, linewidth=1)
+                    level = float(np.mean(list(before.values())))
+                    axes.axhline(level, color="black", linestyle=":", linewidth=1.6, label="trained first, before")
+                if column:
+                    axes.set_ylabel("")
+        one_legend(figure, panels[0, 0])
         if not columns:
             empty_panel(panels[0, 0], "no arm was fine-tuned")
             empty_panel(panels[1, 0], "")
         seeds = table.filter(pl.col("arm") == BASE)["seed"].n_unique()
         put_caption(
             figure,
-            "Product accuracy by the reader, mean over the classes of each group. Images seen since fine-tuning began;",
-            "faint line: the classes trained first, before it.",
+            "Product accuracy by the reader, mean over the classes of each group. Images seen since fine-tuning began.",
             band_caption(seeds),
         )
     return figure
@@ -83,13 +88,18 @@ def _draw_values(
     left = np.zeros(len(nodes))
     for digit, value in enumerate(values):
         found = [at_end(table, f"reader.{concept}={value}", BASE, (node,)) for node in nodes]
-        share = np.array([float(np.mean(list(each.values()))) if each else 0.0 for each in found])
-        axes.barh(range(len(nodes)), share, left=left, color=SERIES_COLORS[digit], label=value, height=0.72)
+        if not all(found):
+            axes.set_yticks([])
+            return empty_panel(axes, f"not measured: reader.{concept}={value}")
+        share = np.array([float(np.mean(list(each.values()))) for each in found])
+        color = VALUE_COLORS.get(value, SERIES_COLORS[digit])
+        bars = axes.barh(range(len(nodes)), share, left=left, color=color, label=value, height=0.72)
+        for bar, node in zip(bars, nodes, strict=True):
+            if int(node[place]) == digit:
+                bar.set(edgecolor="black", linewidth=2.2, zorder=4)
         left += share
-    asked = [int(node[place]) for node in nodes]
-    ends = [0.0 if digit == 0 else 1.0 for digit in asked]
-    axes.scatter(ends, range(len(nodes)), color="black", marker="|", s=420, linewidths=3, zorder=4, clip_on=False)
-    axes.set_xlim(0, 1)
+    axes.set_xlim(0, 1.01)
+    axes.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
     axes.set_xlabel("share of images")
     axes.grid(False, axis="y")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=len(values))

@@ -9,11 +9,14 @@ from recombine.lab.figures import (
     FAINT,
     SERIES_COLORS,
     accuracy_axis,
+    empty_figure,
     empty_panel,
     house_style,
     images_axis,
     mean_and_band,
+    one_legend,
     put_caption,
+    seeds_text,
 )
 from recombine.lab.table import Curve, curves
 from recombine.studies.concept_graphs.claims_blank import FARTHEST
@@ -31,26 +34,30 @@ CANVASES = {"blank": "empty canvas", "noise": "noise", "mean": "mean image"}
 def made_of(table: pl.DataFrame) -> Figure:
     """For each arm, the probes' product accuracy of the farthest class as stacked bands of what the reader finds."""
     arms = list(dict.fromkeys(table["arm"].to_list()))
+    if not arms:
+        return empty_figure("not measured: no arm has a run")
     with house_style():
         figure = Figure(figsize=(5.4 * len(arms), 6.2), layout="constrained")
-        for axes, arm in zip(figure.subplots(1, len(arms), sharey=True, squeeze=False)[0], arms, strict=True):
+        panels = figure.subplots(1, len(arms), sharey=True, squeeze=False)[0]
+        for axes, arm in zip(panels, arms, strict=True):
             axes.set_title(arm)
             _stack(axes, table, arm)
+        one_legend(figure, panels[0])
         put_caption(
             figure,
             f"Samples of {FARTHEST}. The line is the product accuracy by the paper's linear probes; the bands below it "
             "say what the reader finds in the images that make it up. What lies above the line although the reader "
             "calls it right is not shown.",
-            f"Mean of n = {table['seed'].n_unique()} seeds.",
+            f"Mean of {seeds_text(table['seed'].n_unique())}.",
         )
     return figure
 
 
 def _stack(axes: Axes, table: pl.DataFrame, arm: str) -> None:
     seen, probe = _mean(table, arm, "probe.product")
-    if not len(seen):
-        return empty_panel(axes, "not measured: probe.product")
     false = [_mean(table, arm, instrument)[1] for instrument, _, _ in PARTS[1:]]
+    if not len(seen) or any(len(part) != len(seen) for part in false):
+        return empty_panel(axes, "not measured: probe.product and what the reader finds in it")
     right = np.clip(probe - np.sum(false, axis=0), 0, None)
     bottom = np.zeros_like(probe)
     for values, (_, label, color) in zip([right, *false], PARTS, strict=True):
@@ -59,12 +66,13 @@ def _stack(axes: Axes, table: pl.DataFrame, arm: str) -> None:
     axes.plot(seen, probe, color="black", linewidth=2.2, label="linear probes")
     images_axis(axes, float(seen.min()), float(seen.max()))
     accuracy_axis(axes, "share of samples")
-    axes.legend(loc="upper left", fontsize=11)
     return None
 
 
 def answers_to_nothing(table: pl.DataFrame, concepts: Concepts) -> Figure:
     """The probability that the probes give the second value of each concept where there is no object."""
+    if table.filter(pl.col("instrument").str.starts_with("calibration.probe.")).is_empty():
+        return empty_figure("not measured: calibration.probe")
     with house_style():
         figure = Figure(figsize=(11, 5), layout="constrained")
         axes = figure.subplots()
@@ -82,8 +90,9 @@ def answers_to_nothing(table: pl.DataFrame, concepts: Concepts) -> Figure:
         axes.axhline(0.5, color=FAINT, linestyle=":")
         axes.set_xticks(range(len(CANVASES)), list(CANVASES.values()))
         accuracy_axis(axes, "probability by the probe")
-        axes.legend(loc="upper right")
-        put_caption(figure, f"Bars: mean of n = {table['seed'].n_unique()} seeds; dots: seeds. The reader: no object.")
+        axes.set_title("What linear probes answer to nothing")
+        one_legend(figure, axes)
+        put_caption(figure, f"Bars: mean of {seeds_text(table['seed'].n_unique())}; dots: seeds.")
     return figure
 
 

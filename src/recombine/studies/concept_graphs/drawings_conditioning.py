@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from recombine.lab.figures import accuracy_axis, distance_color, house_style, put_caption
+from recombine.lab.figures import accuracy_axis, distance_color, empty_figure, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end, distances
 
 MARKERS = {False: "o", True: "s"}
@@ -13,6 +13,8 @@ MARKERS = {False: "o", True: "s"}
 def by_arm(table: pl.DataFrame) -> Figure:
     """A panel for what the network is told, a group for each entry, a colour a distance; squares: no attention."""
     arms = list(dict.fromkeys(table["arm"].to_list()))
+    if table.filter(pl.col("instrument") == "reader.product").is_empty():
+        return empty_figure("not measured: reader.product")
     told = list(dict.fromkeys(arm.split("-")[0] for arm in arms))
     entries = list(dict.fromkeys(arm.split("-")[1] for arm in arms))
     with house_style():
@@ -34,12 +36,12 @@ def by_arm(table: pl.DataFrame) -> Figure:
                     axes.plot([at], [values.mean()], MARKERS[plain], color=color, markersize=11)
             axes.set_xticks(range(len(entries)), entries)
             axes.set_xlim(-0.5, len(entries) - 0.5)
-            accuracy_axis(axes, "product accuracy at the end")
+            accuracy_axis(axes, "product accuracy at the end" if axes is panels[0] else "")
         _legend(figure, table, arms)
         put_caption(
             figure,
             "By the reader. Large: mean over seeds of the classes at a distance; small: seeds. Round: attention at the "
-            f"two inner levels; square: none. n = {table['seed'].n_unique()} seeds.",
+            f"two inner levels; square: none. {seeds_text(table['seed'].n_unique())}.",
         )
     return figure
 
@@ -49,7 +51,15 @@ def _legend(figure: Figure, table: pl.DataFrame, arms: list[str]) -> None:
 
     far = sorted({distance for arm in arms for distance in distances(table, arm).values()})
     handles = [
-        Line2D([], [], color=distance_color(d), marker="o", linestyle="", markersize=10, label=f"distance {d}")
+        Line2D(
+            [],
+            [],
+            color=distance_color(d),
+            marker="o",
+            linestyle="",
+            markersize=10,
+            label=f"distance {d}" if d else "trained",
+        )
         for d in far
     ]
     figure.legend(handles=handles, loc="outside upper right", ncols=max(1, len(handles)))

@@ -3,7 +3,7 @@
 import polars as pl
 from matplotlib.figure import Figure
 
-from recombine.lab.figures import band_caption, draw_series, house_style, put_caption
+from recombine.lab.figures import DISTANCE_COLORS, band_caption, draw_series, house_style, put_caption
 from recombine.lab.table import distances, group_curves
 from recombine.studies.concept_graphs.claims import ARM
 from recombine.studies.concept_graphs.graph import Concepts
@@ -21,9 +21,8 @@ def figure(table: pl.DataFrame, concepts: Concepts) -> Figure:
         drawing = Figure(figsize=(14, 6.4), layout="constrained")
         left, right = drawing.subplots(1, 2, sharey=True)
         left.set_title("a   Product accuracy, by distance from training")
-        draw_series(
-            left, {name: group_curves(table, "classifier.product", ARM, nodes) for name, nodes in by_distance.items()}
-        )
+        products = {name: group_curves(table, "classifier.product", ARM, nodes) for name, nodes in by_distance.items()}
+        draw_series(left, products or {"classifier.product": []}, colors=DISTANCE_COLORS)
         right.set_title("b   Accuracy of gender")
         draw_series(
             right, {name: group_curves(table, "classifier.gender", ARM, nodes) for name, nodes in genders.items()}, 0.5

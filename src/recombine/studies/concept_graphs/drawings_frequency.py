@@ -5,7 +5,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.figures import accuracy_axis, distance_color, empty_panel, house_style, put_caption
+from recombine.lab.figures import accuracy_axis, distance_color, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.concept_graphs.claims_frequency import LEVEL, SEEN, UNSEEN, dose_response
 
 Response = dict[int, dict[int, float]]
@@ -17,14 +17,14 @@ def by_number(table: pl.DataFrame) -> Figure:
         figure = Figure(figsize=(13, 6.6), layout="constrained")
         panels = figure.subplots(1, 2, sharey=True)
         for axes, concept, title in zip(panels, ("color", "shape"), ("a   Blue", "b   Triangle"), strict=True):
-            axes.set_title(f"{title}: accuracy of {concept}")
+            axes.set_title(f"{title}: is the {concept.replace('color', 'colour')} right?")
             _draw(axes, table, concept)
         seeds = table["seed"].n_unique()
         put_caption(
             figure,
             "Accuracy of the concept by the reader at the end of training. Solid: every image drawn equally often, as "
             "in the paper; dashed: the class keeps a quarter of the draws and only its number of images changes.",
-            f"Thin: seeds; thick: their mean, n = {seeds}. Dotted: {LEVEL:g}.",
+            f"Thin: seeds; thick: their mean, {seeds_text(seeds)}. Dotted: {LEVEL:g}.",
         )
     return figure
 
@@ -40,13 +40,15 @@ def _draw(axes: Axes, table: pl.DataFrame, concept: str) -> None:
     if not drawn:
         return empty_panel(axes, f"not measured: {concept}")
     axes.axhline(LEVEL, color="#9A9A9A", linestyle=":", linewidth=1.5)
-    axes.set_xscale("symlog", linthresh=3)
+    axes.set_xscale("function", functions=(np.log1p, np.expm1))
     numbers = sorted({n for each in dose_response(table, concept, SEEN[concept]).values() for n in each})
     axes.set_xticks(numbers, [str(n) for n in numbers])
     axes.minorticks_off()
+    axes.set_xlim(-0.1 if len(numbers) > 1 else -1, numbers[-1] * 1.2 + 1)
     axes.set_xlabel(f"images of class {SEEN[concept][0]}")
     accuracy_axis(axes)
-    axes.legend(loc="lower right")
+    axes.plot([], [], "--", color="#777777", linewidth=3, label="the class at a quarter of the draws")
+    axes.legend(loc="upper left", fontsize=10.5)
     return None
 
 

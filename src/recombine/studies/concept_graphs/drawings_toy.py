@@ -8,7 +8,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.figures import SERIES_COLORS, accuracy_axis, house_style, put_caption
+from recombine.lab.figures import SERIES_COLORS, accuracy_axis, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import curves
 
 
@@ -22,14 +22,16 @@ def figure(table: pl.DataFrame, atoms: Sequence[int], levels: Sequence[float], c
         seeds = table["seed"].n_unique()
         put_caption(
             drawing,
-            f"Lines: closed form. Dots: simulated Bernoulli atoms, mean of n = {seeds} seeds; bars, where they can be "
-            f"seen: smallest to largest seed. p = {chance:g}.",
+            f"Lines: closed form. Dots: simulated Bernoulli atoms, mean of {seeds_text(seeds)}; bars, where they can "
+            f"be seen: smallest to largest seed. p = {chance:g}.",
         )
     return drawing
 
 
 def _draw_probability(axes: Axes, table: pl.DataFrame, atoms: Sequence[int]) -> None:
     axes.set_title("a   Probability that all n atoms are learned")
+    if not curves(table, "P.closed", "toy") or not curves(table, "P.simulated", "toy"):
+        return empty_panel(axes, "not measured: P.closed, P.simulated")
     shades = colormaps["viridis"](np.linspace(0, 0.88, len(atoms)))
     for shade, n in zip(shades, atoms, strict=True):
         closed = list(curves(table, "P.closed", "toy", f"n={n}").values())
@@ -41,6 +43,7 @@ def _draw_probability(axes: Axes, table: pl.DataFrame, atoms: Sequence[int]) -> 
     axes.set_xlabel("steps")
     accuracy_axis(axes, "P")
     axes.legend(loc="lower right")
+    return None
 
 
 def _draw_times(axes: Axes, table: pl.DataFrame, levels: Sequence[float]) -> None:
@@ -50,12 +53,16 @@ def _draw_times(axes: Axes, table: pl.DataFrame, levels: Sequence[float]) -> Non
         drawn: dict[int, list[float]] = {}
         for (_, node), (_, value) in curves(table, f"time.simulated@{level:g}", "toy").items():
             drawn.setdefault(int(node[2:]), []).append(float(value[0]))
-        n = sorted(closed)
+        n = sorted(k for k in closed if k in drawn)
+        if not n:
+            return empty_panel(axes, f"not measured: time.closed@{level:g}, time.simulated@{level:g}")
         axes.plot(n, [closed[k] for k in n], color=color, linewidth=2.6, label=f"P* = {level:g}")
         means = np.array([np.mean(drawn[k]) for k in n])
         spread = [means - [min(drawn[k]) for k in n], [max(drawn[k]) for k in n] - means]
         axes.errorbar(n, means, spread, fmt="o", color=color, markersize=6, capsize=3)
     axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_xlabel("n, atoms (log scale)")
     axes.set_ylabel("t*, steps")
     axes.legend(loc="upper left")
+    return None

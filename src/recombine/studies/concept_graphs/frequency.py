@@ -49,8 +49,8 @@ def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
     return {
         "figure": Drawing(
             drawings_frequency.by_number(table),
-            "Accuracy at the end of training against the number of images of one class: the concept it brings (above) "
-            "and the product (below), by distance from training.",
+            "Accuracy at the end of training of the concept that one class alone brings, against the number of images "
+            "of that class, by distance from training.",
         )
     }
 

@@ -61,6 +61,8 @@ def draw_graph(
         size = 11 if small else 13
         axes.text(x, y, text, ha="center", va="center", fontsize=size, weight="bold", color=color, zorder=4)
         note = node_label(node, concepts, display, split=True)
+        if len(concepts) > 3 and not small:
+            note = note.partition("\n")[0]  # sixteen nodes leave no room for words
         if times is not None:
             note += "\n" + _time_text(times.get(node, []))
         axes.annotate(

@@ -36,7 +36,9 @@ class ToyConfig(Computation):
     def rows(self) -> list[Row]:
         """For each n: P over time by the closed form and by simulation; t* for each level by both."""
         rows: list[Row] = []
-        steps = torch.linspace(0, 8 / self.chance, self.moments).round().long()
+        moments = torch.linspace(0, 8 / self.chance, self.moments).round().long().tolist()
+        steps = torch.tensor(sorted(set(moments)))
+        rows.append({"node": "all", "instrument": "chance", "value": self.chance})
         for n in self.atoms:
             times = learned_at(n, self.chance, self.trials, self.seeds.data)  # [trials]
             simulated = (times[None] <= steps[:, None]).double().mean(1)  # [moments]

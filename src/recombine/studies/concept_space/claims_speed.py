@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -30,13 +31,13 @@ def separations(arm: str) -> tuple[float, float]:
 def learning_times(table: pl.DataFrame, concept: str) -> dict[tuple[float, float], dict[int, float]]:
     """{(D_c, D_s): {seed: images seen until the concept of the held-out class is learned}}.
 
-    The end of training where it is not: a ratio of a late time to an early one is then too small rather than too large.
+    Infinite where it is not by the end of training.
     """
     times: dict[tuple[float, float], dict[int, float]] = {}
     for arm in dict.fromkeys(table["arm"].to_list()):
         for (seed, _), (seen, value) in curves(table, f"reader.{concept}", arm, HELD_OUT).items():
             time = emergence_time(seen, value, THRESHOLD)
-            times.setdefault(separations(arm), {})[seed] = float(seen[-1]) if time is None else time
+            times.setdefault(separations(arm), {})[seed] = math.inf if time is None else time
     if not times:
         raise NotMeasured(f"{concept} of {HELD_OUT} was not measured")
     return times
@@ -74,10 +75,10 @@ def falls(concept: str) -> Callable[[pl.DataFrame], Judgement]:
         if len(steps) < 2:
             raise NotMeasured(f"a single separation of {concept}: there is no trend")
         seeds = set.intersection(*(set(found) for found in times.values()))
-        falling = 0
+        falling, end = 0, float(table["images_seen"].max())  # type: ignore[arg-type]
         for seed in seeds:
-            means = [np.mean([t[seed] for place, t in times.items() if place[own] == step]) for step in steps]
-            falling += bool(np.all(np.diff(means) <= 0))
+            means = [np.mean([min(t[seed], end) for place, t in times.items() if place[own] == step]) for step in steps]
+            falling += bool(np.all(np.diff(means) <= 0)) and means[-1] < means[0]
         return judge_every(falling, len(seeds))
 
     return judge
@@ -98,14 +99,17 @@ def real_images_are_read(table: pl.DataFrame) -> Judgement:
 def _ratios(
     table: pl.DataFrame, concept: str, slow: tuple[float, float], fast: tuple[float, float]
 ) -> tuple[list[float], str]:
-    times = learning_times(table, concept)
-    if slow not in times or fast not in times:
+    times, end = learning_times(table, concept), float(table["images_seen"].max())  # type: ignore[arg-type]
+    if slow not in times or fast not in times or slow == fast:
         raise NotMeasured(f"needs separations {slow} and {fast}")
-    shared = [seed for seed in times[slow] if seed in times[fast]]
-    medians = (np.median([times[place][seed] for seed in shared]) for place in (slow, fast))
-    return [times[slow][seed] / times[fast][seed] for seed in shared], "median images: {:,.0f} and {:,.0f}".format(
-        *medians
-    )
+    shared = [s for s in times[slow] if s in times[fast] and math.isfinite(min(times[slow][s], times[fast][s]))]
+    if not shared:
+        raise NotMeasured(f"{concept} is not learned by the end of training at {slow} or at {fast} in any seed")
+    slows, fasts = ([min(times[place][seed], end) for seed in shared] for place in (slow, fast))
+    medians = f"median images: {np.median(slows):,.0f} and {np.median(fasts):,.0f}"
+    never = sum(math.isinf(times[place][seed]) for place in (slow, fast) for seed in shared)
+    note = f"; {never} runs have not learned it and count with the end of training" if never else ""
+    return [a / b for a, b in zip(slows, fasts, strict=True)], medians + note
 
 
 SPEED = (

@@ -20,7 +20,7 @@ Path = NDArray[np.float64]  # [moments, 2]: P(blue), P(small)
 def path(table: pl.DataFrame, arm: str, node: str) -> dict[int, Path]:
     """For each seed: where the samples of a class lie in concept space at each evaluation."""
     blue, small = (curves(table, f"classifier.{axis}", arm, node) for axis in ("color=blue", "size=small"))
-    return {seed: np.stack([blue[seed, node][1], small[seed, node][1]], 1) for seed, _ in blue}
+    return {seed: np.stack([blue[seed, node][1], small[seed, node][1]], 1) for seed, _ in blue if (seed, node) in small}
 
 
 def bend(way: Path) -> float:

@@ -4,7 +4,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.figures import band_caption, draw_series, house_style, put_caption
+from recombine.lab.figures import band_caption, draw_series, empty_figure, house_style, put_caption
 from recombine.lab.table import Curve
 from recombine.studies.concept_space.claims_hidden import TARGET, WAYS, capability
 
@@ -14,6 +14,8 @@ PANELS = (("naive", "over", "over-random", "over-shuffled"), ("naive", "steer", 
 def capability_over_training(table: pl.DataFrame) -> Figure:
     """A row for each arm: over-prompting and steering, each beside plain prompts and its controls."""
     arms = list(dict.fromkeys(table["arm"].to_list()))
+    if not arms:
+        return empty_figure("not measured: no arm has a run")
     with house_style():
         figure = Figure(figsize=(13, 5.4 * len(arms) + 0.6), layout="constrained")
         panels = figure.subplots(len(arms), len(PANELS), sharey=True, squeeze=False)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.figures import FAINT, count_text, empty_panel, house_style, put_caption
+from recombine.lab.figures import FAINT, count_text, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.concept_space.claims_speed import HELD_OUT, THRESHOLD, learning_times
 
 
@@ -21,8 +21,8 @@ def times(table: pl.DataFrame, total: int) -> Figure:
         put_caption(
             figure,
             f"Images seen until the concept's accuracy in the held-out class {HELD_OUT} stays at {THRESHOLD:g}, by the "
-            f"reader. Large: median over n = {table['seed'].n_unique()} seeds; small: seeds. Dashed: end of training, "
-            "where runs are put that have not learned it.",
+            f"reader. Large: median over {seeds_text(table['seed'].n_unique())}; small: seeds. Dashed: end of "
+            "training, where runs are put that have not learned it.",
         )
     return figure
 
@@ -36,14 +36,17 @@ def _draw(
     except NotMeasured as reason:
         return empty_panel(axes, str(reason))
     others = sorted({place[1 - own] for place in measured})
-    for shade, other in zip(colormaps["viridis"](np.linspace(0, 0.85, len(others))), others, strict=True):
-        line = sorted(
-            (place[own], list(found.values())) for place, found in measured.items() if place[1 - own] == other
-        )
-        axes.plot([at for at, _ in line], [np.median(each) for _, each in line], "o-", color=shade, linewidth=2.6,
-                  markersize=9, label=f"{names[1]} {other:g} apart")  # fmt: skip
-        for at, each in line:
-            axes.plot(np.full(len(each), at), each, "o", color=shade, markersize=4, alpha=0.45)
+    shades = colormaps["viridis"](np.linspace(0, 0.85, len(others)))
+    for order, (shade, other) in enumerate(zip(shades, others, strict=True)):
+        found = {
+            place[own]: np.minimum(list(t.values()), total) for place, t in measured.items() if place[1 - own] == other
+        }
+        at = np.array(sorted(found)) + 0.006 * (order - (len(others) - 1) / 2)  # so that seeds do not hide each other
+        each = [found[separation] for separation in sorted(found)]
+        label = f"{names[1]} {other:g} apart"
+        axes.plot(at, [np.median(t) for t in each], "o-", color=shade, linewidth=2.6, markersize=9, label=label)
+        for x, t in zip(at, each, strict=True):
+            axes.plot(np.full(len(t), x), t, "o", color=shade, markersize=4, alpha=0.45)
     axes.axhline(total, color=FAINT, linestyle="--", linewidth=1.2)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(lambda value, _: count_text(value))

@@ -5,7 +5,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.figures import FAINT, empty_panel, house_style, put_caption
+from recombine.lab.figures import FAINT, empty_figure, empty_panel, house_style, one_legend, put_caption, seeds_text
 from recombine.studies.concept_space.claims_speed import HELD_OUT
 from recombine.studies.concept_space.claims_trajectories import path
 
@@ -16,6 +16,8 @@ CLASSES = {"00": ("large red", "#D55E00"), "01": ("small red", "#E69F00"), "10":
 def paths(table: pl.DataFrame) -> Figure:
     """A panel for each arm: the unit square with P(blue) across and P(small) up, and the way of every class in it."""
     arms = list(dict.fromkeys(table["arm"].to_list()))
+    if not arms:
+        return empty_figure("not measured: no arm has a run")
     with house_style():
         figure = Figure(figsize=(5.4 * len(arms), 6.4), layout="constrained")
         panels = figure.subplots(1, len(arms), sharey=True, squeeze=False)[0]
@@ -23,10 +25,11 @@ def paths(table: pl.DataFrame) -> Figure:
             axes.set_title(f"{arm} colour")
             _draw(axes, table, arm)
         panels[0].set_ylabel("P(small)")
+        one_legend(figure, panels[0])
         put_caption(
             figure,
             "Mean probabilities by the classifier over the samples of a class. Thin: seeds; thick: their mean, "
-            f"n = {table['seed'].n_unique()}. The mark is the first evaluation; dots are evaluations, log-spaced.",
+            f"{seeds_text(table['seed'].n_unique())}. Square: the first evaluation; dots: all, log-spaced.",
         )
     return figure
 
@@ -50,5 +53,4 @@ def _draw(axes: Axes, table: pl.DataFrame, arm: str) -> None:
     for corner in ((0, 0), (0, 1), (1, 0), (1, 1)):
         axes.plot(*corner, "+", color=FAINT, markersize=14)
     axes.set_xlabel("P(blue)")
-    axes.legend(loc="center", fontsize=10)
     return None

@@ -46,9 +46,9 @@ FULL = RunConfig(
 )  # fmt: skip
 LAPTOP = override(
     FULL,
-    {"world.pixels": 16, "network.channels": 16, "network.attention": (), "training.images": 30_000,
-     "training.batch": 32, "training.ema_images": 2_000, "evaluation.points": 12, "evaluation.first": 1_000,
-     "evaluation.images_per_node": 16},
+    {"world.pixels": 16, "world.size_jitter": 0.25, "network.channels": 16, "network.attention": (),
+     "training.images": 30_000, "training.batch": 32, "training.ema_images": 2_000, "evaluation.points": 12,
+     "evaluation.first": 1_000, "evaluation.images_per_node": 16},
 )  # fmt: skip
 SMOKE = override(
     FULL,
