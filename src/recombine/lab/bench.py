@@ -35,6 +35,8 @@ def run_bench(device: str = "auto", seconds: float = 5.0) -> dict[str, Any]:
     fast = Execution.fastest(device, threads=os.cpu_count() or 1)
     on_gpu = fast.device.startswith("cuda")
     torch.set_num_threads(fast.threads)
+    if not on_gpu:
+        keep_freed_memory()  # before anything is allocated, as a run does
     if on_gpu:
         world = ShapesWorld(pixels=28)
         network = UNetConfig(channels=64, attention=(1, 2), norm="batch", activation="gelu")
@@ -51,7 +53,6 @@ def run_bench(device: str = "auto", seconds: float = 5.0) -> dict[str, Any]:
         ways = (plain_step(world, network, training, pool, fast.device), replica.step)
         plain, quick = sustained_rates(ways, training.batch, seconds, on_gpu)
     else:
-        keep_freed_memory()
         with _in_another_process(world, network, training, fast.threads) as plain_elsewhere:
             plain, quick = sustained_rates((plain_elsewhere, replica.step), training.batch, seconds, on_gpu)
     flop = training_flop(world, network)
