@@ -76,7 +76,7 @@ def keep_freed_memory() -> None:
     pages cost another twentieth. Elsewhere than on glibc and Linux it does nothing.
     """
     try:
-        libc = ctypes.CDLL("libc.so.6", use_errno=True)
+        libc = ctypes.CDLL("libc.so.6")
         mallopt, madvise = libc.mallopt, libc.madvise
     except (OSError, AttributeError):
         return
