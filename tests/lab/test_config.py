@@ -152,7 +152,9 @@ def test_what_is_learned_may_change_from_one_run_to_the_next() -> None:
         "split.train": ["111"], "training.rate": 1e-5, "training.batch": 8, "schedule.steps": 400,
         "world.color_jitter": 0.05, "evaluation.points": 2, "seeds.init": 3,
     }  # fmt: skip
-    after(after(SMOKE, **changes), **{"split.train": ["110"]}).check()
+    run = after(after(SMOKE, **changes), **{"split.train": ["110"]})
+    run.check()
+    assert [each.split.train for each in run.ancestry()] == [SMOKE.split.train, ("111",), ("110",)]
 
 
 def test_a_world_that_does_not_say_its_kind_is_of_shapes() -> None:
