@@ -64,6 +64,23 @@ def test_arms_name_their_separations() -> None:
             separations(name)
 
 
+def test_among_images_with_an_object_only_those_count() -> None:
+    """Half of the images are empty: a colour that is right in 0.45 of all is right in 0.9 of the others."""
+    row = ("concept-space", "speed", "c0.2-s0.2", 0)
+    readings = {
+        "reader.color": (0.3, 0.45, 0.45, 0.45),
+        "reader.none": (0.5, 0.4, 0.5, 0.5),
+        "reader.several": (0.1,) + 3 * (0.0,),
+    }
+    table = make_table(
+        [(*row, 100 * (i + 1), "11", 2, name, v) for name, values in readings.items() for i, v in enumerate(values)]
+    )
+    assert learning_times(table, "color") == {(0.2, 0.2): {0: math.inf}}
+    assert learning_times(table, "color", objects=True) == {(0.2, 0.2): {0: 300.0}}  # 0.75, 0.75, 0.9, 0.9
+    with pytest.raises(NotMeasured, match="hold an object"):
+        learning_times(table.filter(pl.col("instrument") != "reader.none"), "color", objects=True)
+
+
 def test_learning_times_by_hand() -> None:
     times = learning_times(speed_table(as_told), "color")
     assert set(times) == {separations(arm) for arm in GRID_ARMS}

@@ -267,14 +267,16 @@ def test_every_arm_has_its_panel_with_the_signals_of_its_world() -> None:
 
 def test_responses_are_drawn_over_the_number_of_images() -> None:
     """Solid lines over every number, dashed ones over those of fixed frequency; a colour a distance."""
-    axes = panel(plausible("frequency")["figure"], "Blue")
+    figure = plausible("frequency")["figure"]
+    axes = panel(figure, "Blue")
     lines = [line for line in axes.lines if line.get_linewidth() == 3 and len(heights(line))]
     assert [to_hex(line.get_color()).upper() for line in lines] == [c for c in DISTANCE_COLORS[:3] for _ in range(2)]
     assert [len(heights(line)) for line in lines] == [6, 3] * 3
     own = frequency_table(5).filter((pl.col("arm") == "color-10") & (pl.col("node") == "010"))["value"].mean()
     assert heights(lines[0])[2] == pytest.approx(own)
     quarter = "the class at a quarter of the draws"
-    assert legend(axes) == ["the class itself", "011 and 110, distance 1", "111, distance 2", quarter]
+    series = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert series == ["the class itself", "classes at distance 1", "111, distance 2", quarter]
     assert LEVEL in [heights(line)[0] for line in axes.lines if line.get_linestyle() == ":"]
 
 
@@ -282,7 +284,7 @@ def test_a_concept_that_was_not_swept_is_said_and_the_other_drawn() -> None:
     table = frequency_table(2).filter(pl.col("arm").str.starts_with("color"))
     figure = CASES["frequency"].draw(table)["figure"]
     assert "not measured: shape" in words(figure.axes[1])
-    assert len(legend(figure.axes[0])) == 4
+    assert len(figure.legends[0].get_texts()) == 4
 
 
 def test_bands_add_up_to_the_curve_of_the_probes() -> None:

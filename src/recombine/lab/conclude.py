@@ -71,6 +71,7 @@ def conclude(plan: Plan, store: Store) -> tuple[list[dict[str, Any]], Path]:
         config=first.model_dump(mode="json"),
         provenance=provenance,
         notes=list(experiment.notes),
+        seen=list(experiment.seen),
     )  # fmt: skip
     return claims, write_report(folder / "report.html", report)
 
@@ -116,6 +117,7 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
         "device_seconds": round(sum(o["seconds"] / o["fleet"] for o in outcomes), 1),
         "sampling_seconds": round(sum(o["sampling_seconds"] for o in outcomes), 1),
         "members": [vars(m) for m in members],
+        "seen": list(plan.experiment.seen),
         "configs": {run.arm: run.config.model_dump(mode="json", exclude={"seeds"}) for run in plan.runs},
     }
 

@@ -49,6 +49,7 @@ class Experiment:
     claims: tuple[Claim, ...]
     draw: Callable[[polars.DataFrame, Any], dict[str, Drawing]]  # the table, and the first arm's config
     notes: tuple[str, ...] = ()  # the readings that were taken
+    seen: tuple[str, ...] = ()  # what the committed evidence shows, in words; where it differs from the paper, why
     file: str = ""  # that describes it, if it is a user's own
 
     @property

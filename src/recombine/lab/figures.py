@@ -201,7 +201,8 @@ def band_caption(n: int, band: Band = "bootstrap") -> str:
 def images_axis(axes: Axes, start: float | None = None, end: float | None = None) -> None:
     """A logarithmic x axis of images seen, with ticks like 10k and 1M; what was measured at 0 images is left out."""
     axes.set_xscale("log", nonpositive="mask")
-    axes.xaxis.set_major_locator(LogLocator(numticks=8))
+    narrow = bool(start and end and end < 50 * start)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,), numticks=8))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("images seen")

@@ -66,6 +66,7 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
         budgets=budgets,
         claims=tuple(claim for claim in base.claims if claim.general),
         notes=(*base.notes, f"Settings that differ from {base.address}: {_in_words(changes) or 'none'}."),
+        seen=(),
     )
 
 

@@ -45,6 +45,7 @@ class Report:
     config: Mapping[str, Any]
     provenance: Mapping[str, Any]
     notes: Sequence[str] = field(default=())
+    seen: Sequence[str] = field(default=())
 
 
 def write_report(path: Path, report: Report) -> Path:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override
-from recombine.studies.concept_graphs import claims_adversarial, emergence
+from recombine.studies.concept_graphs import claims_adversarial, emergence, seen
 from recombine.worlds.splits import design
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_adversarial.ADVERSARIAL,
     draw=draw,
+    seen=seen.ADVERSARIAL,
     notes=(
         "Digits are shape, colour, size; the paper's figure prints shape, size, colour: its 010 is 001 here, its 101 "
         "is 110.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override
-from recombine.studies.concept_graphs import claims_blank, emergence
+from recombine.studies.concept_graphs import claims_blank, emergence, seen
 
 if TYPE_CHECKING:
     import polars
@@ -55,6 +55,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_blank.BLANK,
     draw=draw,
+    seen=seen.BLANK,
     notes=(
         "Runs of the arms continuous and binary are shared with concept-graphs/emergence.",
         "The share is of all samples of a class: right by the probes in every concept, and by the reader without an "

@@ -5,7 +5,15 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.figures import accuracy_axis, distance_color, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.figures import (
+    accuracy_axis,
+    distance_color,
+    empty_panel,
+    house_style,
+    one_legend,
+    put_caption,
+    seeds_text,
+)
 from recombine.studies.concept_graphs.claims_frequency import LEVEL, SEEN, UNSEEN, dose_response
 
 Response = dict[int, dict[int, float]]
@@ -19,11 +27,13 @@ def by_number(table: pl.DataFrame) -> Figure:
         for axes, concept, title in zip(panels, ("color", "shape"), ("a   Blue", "b   Triangle"), strict=True):
             axes.set_title(f"{title}: is the {concept.replace('color', 'colour')} right?")
             _draw(axes, table, concept)
+        one_legend(figure, max(panels, key=lambda axes: len(axes.lines)))
         seeds = table["seed"].n_unique()
         put_caption(
             figure,
             "Accuracy of the concept by the reader at the end of training. Solid: every image drawn equally often, as "
             "in the paper; dashed: the class keeps a quarter of the draws and only its number of images changes.",
+            f"Distance 1: {_names('color')} (a), {_names('shape')} (b).",
             f"Thin: seeds; thick: their mean, {seeds_text(seeds)}. Dotted: {LEVEL:g}.",
         )
     return figure
@@ -32,7 +42,7 @@ def by_number(table: pl.DataFrame) -> Figure:
 def _draw(axes: Axes, table: pl.DataFrame, concept: str) -> None:
     drawn = False
     for distance, nodes in ((0, SEEN[concept]), (1, UNSEEN[concept]), (2, ("111",))):
-        name = "the class itself" if distance == 0 else f"{' and '.join(nodes)}, distance {distance}"
+        name = ("the class itself", "classes at distance 1", "111, distance 2")[distance]
         for even in (False, True):
             response = dose_response(table, concept, nodes, even)
             drawn |= bool(response)
@@ -48,8 +58,11 @@ def _draw(axes: Axes, table: pl.DataFrame, concept: str) -> None:
     axes.set_xlabel(f"images of class {SEEN[concept][0]}")
     accuracy_axis(axes)
     axes.plot([], [], "--", color="#777777", linewidth=3, label="the class at a quarter of the draws")
-    axes.legend(loc="upper left", fontsize=10.5)
     return None
+
+
+def _names(concept: str) -> str:
+    return " and ".join(UNSEEN[concept])
 
 
 def _draw_response(axes: Axes, response: Response, color: str, label: str | None, dashes: str) -> None:

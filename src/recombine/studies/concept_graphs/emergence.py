@@ -17,7 +17,7 @@ from recombine.diffusion.samplers import SamplerConfig
 from recombine.instruments.evaluation import Audit, ConceptEvaluation
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
-from recombine.studies.concept_graphs import claims
+from recombine.studies.concept_graphs import claims, seen
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import design
@@ -103,6 +103,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims.EMERGENCE,
     draw=draw,
+    seen=seen.EMERGENCE,
     notes=(
         "Digits are shape, colour, size, the order of the released file names; the paper's figures print shape, size, "
         "colour.",

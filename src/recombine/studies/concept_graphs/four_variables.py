@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override
-from recombine.studies.concept_graphs import claims, emergence
+from recombine.studies.concept_graphs import claims, emergence, seen
 from recombine.worlds.splits import design
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims.FOUR_VARIABLES,
     draw=draw,
+    seen=seen.FOUR_VARIABLES,
     notes=(
         "Digits are shape, colour, size, background; 0 = circle, red, large, white.",
         "The released first commit feeds the fourth concept as one number, as here; it calls it position.",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override
-from recombine.studies.concept_graphs import claims_frequency, emergence
+from recombine.studies.concept_graphs import claims_frequency, emergence, seen
 
 if TYPE_CHECKING:
     import polars
@@ -72,6 +72,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_frequency.FREQUENCY,
     draw=draw,
+    seen=seen.FREQUENCY,
     notes=(
         "Digits are shape, colour, size; the paper prints the blue class as 001.",
         "The released sweep of colour takes its 000 images from another folder whose contents are not documented; here "

@@ -18,7 +18,7 @@ from recombine.lab.figures import INK, count_text, distance_color
 
 Concepts = Mapping[str, tuple[str, ...]]
 
-_AXES = np.array([[1.0, 0.0], [0.0, 1.0], [0.47, 0.36], [2.05, 0.2]])
+_AXES = np.array([[1.0, 0.0], [0.0, 1.0], [0.47, 0.36], [2.75, 0.28]])
 """Where one step in each concept leads on paper: right, up, back, and to the next cube."""
 
 
@@ -64,7 +64,7 @@ def draw_graph(
         if len(concepts) > 3 and not small:
             note = note.partition("\n")[0]  # sixteen nodes leave no room for words
         if times is not None:
-            note += "\n" + _time_text(times.get(node, []))
+            note += "\n" + _time_text(times.get(node, []), brief=len(concepts) > 3)
         axes.annotate(
             note,
             (x, y),
@@ -91,10 +91,12 @@ def add_colorbar(figure: Figure, axes: Axes | NDArray[np.object_]) -> None:
     bar.outline.set_visible(False)
 
 
-def _time_text(times: Sequence[float]) -> str:
-    """The median emergence time; how many seeds, unless all of them."""
+def _time_text(times: Sequence[float], brief: bool) -> str:
+    """The median emergence time; how many seeds, unless all of them; where room is scarce, only that none did."""
     reached = sum(np.isfinite(times))
     middle = float(np.median(times)) if times else np.inf
+    if brief and not reached:
+        return "never"
     share = "" if reached == len(times) else f" ({reached}/{len(times)} seeds)"
     return (f"at {count_text(middle)}" if np.isfinite(middle) else "not reached") + share
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override
-from recombine.studies.concept_graphs import claims_signal, emergence
+from recombine.studies.concept_graphs import claims_signal, emergence, seen
 from recombine.worlds.base import World
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_signal.SIGNAL,
     draw=draw,
+    seen=seen.SIGNAL,
     notes=(
         "A concept's signal is the mean squared pixel difference between prototypes that differ in it alone; at full "
         "size and with colours 0.8 apart shape has 0.073, colour 0.213, size 0.237.",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HELD_OUT = "11"
 THRESHOLD = 0.8
+SCARCE = 0.1  # share of images with an object below which nothing is said about them
 
 
 def separations(arm: str) -> tuple[float, float]:
@@ -28,14 +29,23 @@ def separations(arm: str) -> tuple[float, float]:
     return float(found[1]), float(found[2])
 
 
-def learning_times(table: pl.DataFrame, concept: str) -> dict[tuple[float, float], dict[int, float]]:
+def learning_times(
+    table: pl.DataFrame, concept: str, objects: bool = False
+) -> dict[tuple[float, float], dict[int, float]]:
     """{(D_c, D_s): {seed: images seen until the concept of the held-out class is learned}}.
 
-    Infinite where it is not by the end of training.
+    Infinite where it is not by the end of training. With `objects`, among the images that hold exactly one object, as a
+    classifier that cannot say "none" would see them; where fewer than a tenth do, nothing is learned.
     """
     times: dict[tuple[float, float], dict[int, float]] = {}
     for arm in dict.fromkeys(table["arm"].to_list()):
-        for (seed, _), (seen, value) in curves(table, f"reader.{concept}", arm, HELD_OUT).items():
+        lost = [curves(table, f"reader.{what}", arm, HELD_OUT) for what in ("none", "several")] if objects else []
+        for (seed, node), (seen, value) in curves(table, f"reader.{concept}", arm, HELD_OUT).items():
+            if objects:
+                if not all((seed, node) in found for found in lost):
+                    raise NotMeasured("which images hold an object was not measured")
+                there = 1 - sum(found[seed, node][1] for found in lost)
+                value = np.where(there >= SCARCE, value / np.maximum(there, SCARCE), 0.0)
             time = emergence_time(seen, value, THRESHOLD)
             times.setdefault(separations(arm), {})[seed] = math.inf if time is None else time
     if not times:
@@ -44,23 +54,27 @@ def learning_times(table: pl.DataFrame, concept: str) -> dict[tuple[float, float
 
 
 def slower(
-    concept: str, slow: tuple[float, float], fast: tuple[float, float], low: float, high: float
+    concept: str, slow: tuple[float, float], fast: tuple[float, float], low: float, high: float, objects: bool = False
 ) -> Callable[[pl.DataFrame], Judgement]:
     """The time of a concept at one pair of separations over that at another, between bounds; one value a seed."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        ratios, note = _ratios(table, concept, slow, fast)
+        ratios, note = _ratios(table, concept, slow, fast, objects)
         return judge_within(ratios, low, high, note)
 
     return judge
 
 
-def competes(table: pl.DataFrame) -> Judgement:
-    """P3: at the weakest colour, log2 of the time of colour with the strongest size signal over the weakest."""
-    times = learning_times(table, "color")
-    colors, sizes = sorted({c for c, _ in times}), sorted({s for _, s in times})
-    ratios, note = _ratios(table, "color", (colors[0], sizes[-1]), (colors[0], sizes[0]))
-    return judge_above(np.log2(ratios), 0.0, note)
+def competes(objects: bool = False) -> Callable[[pl.DataFrame], Judgement]:
+    """At the weakest colour, log2 of the time of colour with the strongest size signal over the weakest."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        times = learning_times(table, "color", objects)
+        colors, sizes = sorted({c for c, _ in times}), sorted({s for _, s in times})
+        ratios, note = _ratios(table, "color", (colors[0], sizes[-1]), (colors[0], sizes[0]), objects)
+        return judge_above(np.log2(ratios), 0.0, note)
+
+    return judge
 
 
 def falls(concept: str) -> Callable[[pl.DataFrame], Judgement]:
@@ -97,9 +111,9 @@ def real_images_are_read(table: pl.DataFrame) -> Judgement:
 
 
 def _ratios(
-    table: pl.DataFrame, concept: str, slow: tuple[float, float], fast: tuple[float, float]
+    table: pl.DataFrame, concept: str, slow: tuple[float, float], fast: tuple[float, float], objects: bool
 ) -> tuple[list[float], str]:
-    times, end = learning_times(table, concept), float(table["images_seen"].max())  # type: ignore[arg-type]
+    times, end = learning_times(table, concept, objects), float(table["images_seen"].max())  # type: ignore[arg-type]
     if slow not in times or fast not in times or slow == fast:
         raise NotMeasured(f"needs separations {slow} and {fast}")
     shared = [s for s in times[slow] if s in times[fast] and math.isfinite(min(times[slow][s], times[fast][s]))]
@@ -130,7 +144,20 @@ SPEED = (
         "P3",
         "concepts compete: a stronger size signal slows a weak colour (log2 of the ratio of times)",
         "9.0k to 15.7k steps, log2 = 0.8 (above 0)",
-        competes,
+        competes(),
     ),
+    Claim(
+        "P1o",
+        "P1 among the images that hold one object (ratio of times)",
+        "4.8 (2.5 to 10)",
+        slower("color", (0.2, 0.4), (0.8, 0.4), 2.5, 10.0, objects=True),
+    ),
+    Claim(
+        "P2o",
+        "P2 among the images that hold one object (ratio of times)",
+        "1.6 (1.1 to 3)",
+        slower("size", (0.8, 0.2), (0.8, 0.4), 1.1, 3.0, objects=True),
+    ),
+    Claim("P3o", "P3 among the images that hold one object (log2)", "0.8 (above 0)", competes(objects=True)),
     Claim("P7", "the judge is right on fresh real images of every class (accuracy)", "1.0", real_images_are_read),
 )
