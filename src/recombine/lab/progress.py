@@ -50,5 +50,6 @@ class ProgressBars:
     def _print_tenth(self, name: str, news: conduct.Progress, text: str) -> None:
         tenth = 10 * news.images_seen // news.total
         if news.text or tenth > self._tenths.get(news.address, 0):
-            self._console.print(f"{name}: {news.images_seen:,} of {news.total:,} images  {text}", highlight=False)
+            done = f"{news.images_seen:,} of {news.total:,} images" if news.total > 1 else "computed"
+            self._console.print(f"{name}: {done}  {text}", highlight=False)
         self._tenths[news.address] = max(tenth, self._tenths.get(news.address, 0))

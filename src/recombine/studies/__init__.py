@@ -14,11 +14,26 @@ from recombine.studies.concept_graphs import (
     toy,
 )
 from recombine.studies.concept_space import hidden, speed, trajectories
+from recombine.studies.identity_mapping import (
+    descents,
+    diffusion,
+    failure,
+    hierarchy,
+    linear_denoiser,
+    order,
+    phase_diagram,
+    stages,
+    swing_by,
+    truncation,
+)
 
 CONCEPT_GRAPHS = (emergence, toy, frequency, adversarial, four_variables, blank, conditioning, signal, faces, sampler)
 
 CONCEPT_SPACE = (speed, trajectories, hidden)
 
+IDENTITY_MAPPING = (order, stages, swing_by, descents, hierarchy, truncation, failure, phase_diagram, linear_denoiser,
+                    diffusion)  # fmt: skip
+
 EXPERIMENTS: dict[str, Experiment] = {
-    module.EXPERIMENT.address: module.EXPERIMENT for module in (*CONCEPT_GRAPHS, *CONCEPT_SPACE)
+    module.EXPERIMENT.address: module.EXPERIMENT for module in (*CONCEPT_GRAPHS, *CONCEPT_SPACE, *IDENTITY_MAPPING)
 }
