@@ -21,6 +21,7 @@ from recombine.lab.table import read_table
 from recombine.seeds import Seeds
 from recombine.settings import override
 from recombine.studies.concept_graphs.emergence import EXPERIMENT
+from recombine.studies.concept_graphs.toy import ToyConfig
 
 pytestmark = pytest.mark.usefixtures("one_core")
 
@@ -235,3 +236,13 @@ def test_nothing_is_made_where_nothing_is_pending_or_the_device_is_not_there(
             run_local([tiny], Store(tmp_path / "store"), device, ignore)
     assert not (tmp_path / "store").exists()
     assert run_local([], Store(tmp_path / "store"), "cpu", ignore) == []
+
+
+def test_computations_share_processes_and_runs_do_not(tiny: RunConfig) -> None:
+    toys = [ToyConfig(trials=trials) for trials in range(1, 20)]
+    packs = engines._packs([tiny, *toys], workers=2)
+    assert packs[0] == [tiny]
+    assert len(packs) == 1 + engines.PACKS * 2
+    assert sorted(toy.trials for pack in packs[1:] for toy in pack if isinstance(toy, ToyConfig)) == list(range(1, 20))
+    assert engines._packs(toys[:2], workers=2) == [[toys[0]], [toys[1]]]
+    assert engines._packs([], workers=2) == []

@@ -26,6 +26,7 @@ from recombine.lab.work import Computation, Work
 from recombine.training.execution import Execution, resolve_device
 
 TOLD = 3  # exit status of a worker that has told its failure; 1 would be that of any error in Python
+PACKS = 4  # of computations for each worker: few enough to start them, many enough to share the work evenly
 FLEET = 16  # replicas that share a GPU; the gain is there from 8 on (benchmarks/README.md)
 
 
@@ -93,20 +94,23 @@ def _attempt(pending: Sequence[Work], store: Store, execution: Execution, report
 def _run_processes(
     pending: Sequence[Work], store: Store, execution: Execution, report: Report, workers: int
 ) -> list[str]:
-    """One process a run, `workers` at a time, each with a pipe for its news; where the pipe ends, the run ended."""
+    """One process a run or a pack of computations, `workers` at a time, each with a pipe for its news; where the pipe
+    ends, its work ended.
+    """
     context = multiprocessing.get_context("spawn")
-    waiting, running, failures = list(pending), dict[Connection, Worker](), list[str]()
+    waiting, running, failures = _packs(pending, workers), dict[Connection, Worker](), list[str]()
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                config = waiting.pop(0)
+                pack = waiting.pop(0)
                 receiver, sender = context.Pipe(duplex=False)
-                arguments = (sender, config, str(store.root), execution, os.getpid())
+                arguments = (sender, pack, str(store.root), execution, os.getpid())
                 process = context.Process(target=_work, args=arguments)
                 with _one_thread():
                     process.start()
                 sender.close()
-                running[receiver] = Worker(process, config.address)
+                name = f"run {pack[0].address}" if len(pack) == 1 else f"{len(pack)} computations"
+                running[receiver] = Worker(process, name)
             for receiver in _ready(running):
                 try:
                     news = receiver.recv()
@@ -127,10 +131,10 @@ def _run_processes(
 
 @dataclass(frozen=True)
 class Worker:
-    """A process and the run it conducts."""
+    """A process and the work it does."""
 
     process: SpawnProcess
-    address: str
+    name: str
 
     def ended(self) -> list[str]:
         """What is to be said about the way it ended, if it did not say so itself."""
@@ -138,7 +142,15 @@ class Worker:
         if self.process.exitcode in (0, TOLD):
             return []
         how = "was killed" if (self.process.exitcode or 0) < 0 else "stopped at an error that nobody foresaw, see above"
-        return [f"the process of run {self.address} {how}: give the same command again, it resumes"]
+        return [f"the process of {self.name} {how}: give the same command again, it resumes"]
+
+
+def _packs(pending: Sequence[Work], workers: int) -> list[Sequence[Work]]:
+    """Runs one by one; computations, many of which take less time than a process needs to start, a few at a time."""
+    runs = [work for work in pending if isinstance(work, RunConfig)]
+    computations = [work for work in pending if not isinstance(work, RunConfig)]
+    count = min(len(computations), PACKS * workers)
+    return [[run] for run in runs] + [computations[i::count] for i in range(count)]
 
 
 def _ready(running: dict[Connection, Worker]) -> list[Connection]:
@@ -147,11 +159,11 @@ def _ready(running: dict[Connection, Worker]) -> list[Connection]:
     return [receiver for receiver in running if receiver in ready]
 
 
-def _work(news: Connection, work: Work, root: str, execution: Execution, parent: int) -> None:
+def _work(news: Connection, pack: Sequence[Work], root: str, execution: Execution, parent: int) -> None:
     signal.signal(signal.SIGINT, _stop_once)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     try:
-        failures = _attempt([work], Store(Path(root)), execution, news.send)
+        failures = _attempt(pack, Store(Path(root)), execution, news.send)
     except KeyboardInterrupt:
         sys.exit(130)
     for line in failures:
