@@ -90,7 +90,7 @@ def runs_swing_by(table: pl.DataFrame) -> Judgement:
         for seed, (_, way) in paths(table, arm).items():
             by_chance = setback_by_chance(way, images, DRAWS, seed)
             beyond.append(setback(corner_error(way)) > np.quantile(by_chance, 1 - CHANCE))
-    k, n = sum(beyond), len(beyond)
+    k, n = int(np.sum(beyond)), len(beyond)
     interval = proportion_interval(k, n)
     return Judgement(k / n, interval, n, verdict_above(interval, CHANCE, n), f"{k} of {n} runs, {images} images each")
 
