@@ -91,11 +91,13 @@ def smoke_copy(smoke_store: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw figures, but write no pixels: for tests whose subject is something else."""
+    """Draw figures, but write a single pixel: for tests whose subject is something else."""
+    from PIL import Image
+
     from recombine.lab import conclude
 
     def save(figure: object, path: Path) -> list[Path]:
-        path.with_name(path.name + ".png").write_bytes(b"a picture")
+        Image.new("RGB", (1, 1)).save(path.with_name(path.name + ".png"))
         return [path.with_name(path.name + ".png")]
 
     monkeypatch.setattr(conclude, "save_figure", save)

@@ -128,7 +128,9 @@ def test_every_experiment_of_the_house_is_whole(experiment: Experiment) -> None:
     for budget in BUDGETS:
         plan = make_plan(experiment, budget)
         assert len({run.address for run in plan.runs}) == len(plan.runs)
-    assert experiment.budgets["full"].seeds >= 5
+    full = experiment.budgets["full"]
+    trained = any(isinstance(config, RunConfig) for config in full.arms.values())
+    assert full.seeds >= (5 if trained else 1)  # a computation has its own, hundreds of starts at once
 
 
 def test_the_two_arms_of_emergence_differ_in_what_the_network_is_told_alone() -> None:
