@@ -22,8 +22,8 @@ from recombine.studies.identity_mapping.order import (
     integrated,
     located_flips,
 )
-from recombine.studies.identity_mapping.released import first_reach
 from recombine.theory.identity import affine, augmented, one_layer
+from recombine.theory.linear_denoiser import first_times
 from recombine.worlds.mixture import MixtureWorld
 
 WORLD = MixtureWorld(dimensions=3, reading="variance", origin=True)
@@ -59,9 +59,9 @@ def test_times_from_rest_are_those_worked_out_apart() -> None:
     epochs = torch.linspace(0, 40, 4_001, dtype=torch.float64)
     forms = closed_forms(WORLD, epochs * 0.36875)
     level = 0.8 * WORLD.probe()[:2]
-    assert first_reach(epochs, forms["affine"], level).tolist() == pytest.approx([20.95, 3.05], abs=0.02)
+    assert first_times(epochs, forms["affine"], level).tolist() == pytest.approx([20.95, 3.05], abs=0.02)
     rates = 0.36875 * WORLD.second_moment()[:2]
-    assert first_reach(epochs, forms["plain"], level).tolist() == pytest.approx(
+    assert first_times(epochs, forms["plain"], level).tolist() == pytest.approx(
         (math.log(5) / rates).tolist(), rel=1e-4
     )
 

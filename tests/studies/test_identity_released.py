@@ -8,9 +8,11 @@ import torch
 
 from recombine.errors import UserError
 from recombine.settings import override
+from recombine.studies.identity_mapping.flows import row
 from recombine.studies.identity_mapping.order import OrderConfig
-from recombine.studies.identity_mapping.released import first_reach, mixed, row, spaced
+from recombine.studies.identity_mapping.released import mixed, spaced
 from recombine.theory.identity import affine, augmented
+from recombine.theory.linear_denoiser import first_times
 
 SMALL = OrderConfig(world=OrderConfig().world.replace(dimensions=6), count=40, starts=5, datasets=2, every=1)
 
@@ -67,7 +69,7 @@ def test_full_batches_follow_the_affine_form_of_the_points() -> None:
 def test_a_level_is_reached_in_proportion() -> None:
     times = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
     values = torch.tensor([[0.0, 0.9, 0.0], [0.4, 1.0, 0.1], [1.2, 1.0, 0.2]], dtype=torch.float64)
-    found = first_reach(times, values, torch.tensor(0.8, dtype=torch.float64))
+    found = first_times(times, values, torch.tensor(0.8, dtype=torch.float64))
     assert found[:2].tolist() == pytest.approx([1.5, 0.0])
     assert math.isnan(found[2])
 

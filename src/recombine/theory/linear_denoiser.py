@@ -309,8 +309,8 @@ def learning_times(
     return torch.where(there.any(0), high, math.nan)
 
 
-def first_times(times: Tensor, curves: Tensor, level: float) -> Tensor:
-    """When curves [T, *] sampled at times [T] first reach a level, straight lines between; NaN where never.  # [*]"""
+def first_times(times: Tensor, curves: Tensor, level: float | Tensor) -> Tensor:
+    """When curves [T, *] at times [T] first reach their level, straight lines between; NaN where never.  # [*]"""
     there = curves >= level
     index = there.int().argmax(0, keepdim=True)
     before = (index - 1).clamp(min=0)

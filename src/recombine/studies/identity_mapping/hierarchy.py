@@ -22,7 +22,8 @@ from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.lab.work import Row
 from recombine.studies.identity_mapping import claims_hierarchy
 from recombine.studies.identity_mapping.claims_hierarchy import EPOCHS, MARGIN
-from recombine.studies.identity_mapping.released import NetsConfig, row
+from recombine.studies.identity_mapping.flows import row
+from recombine.studies.identity_mapping.released import NetsConfig
 from recombine.studies.identity_mapping.seen_hierarchy import SEEN
 from recombine.theory.identity import affine, augmented
 from recombine.training.multitude import DescentConfig, NetConfig

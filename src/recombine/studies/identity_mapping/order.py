@@ -24,9 +24,11 @@ from recombine.lab.work import Row
 from recombine.seeds import keys, uniform
 from recombine.studies.identity_mapping import claims_order
 from recombine.studies.identity_mapping.claims_order import EXACT
-from recombine.studies.identity_mapping.released import LEARNED, NetsConfig, first_reach, row, spaced
+from recombine.studies.identity_mapping.flows import row
+from recombine.studies.identity_mapping.released import LEARNED, NetsConfig, spaced
 from recombine.studies.identity_mapping.seen_order import SEEN
 from recombine.theory.identity import affine, answer, augmented, log_residual_slope, one_layer
+from recombine.theory.linear_denoiser import first_times
 from recombine.worlds.mixture import MixtureWorld
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class OrderConfig(NetsConfig):
         answers = paths.answers[:, :, 0, :2]  # [T, n, 2]
         curves = {"median": answers.median(1).values}
         curves |= {f"start {i}": answers[:, i] for i in range(min(self.shown, self.starts))}
-        times = first_reach(paths.epochs, answers, LEARNED * targets)  # [n, 2]
+        times = first_times(paths.epochs, answers, LEARNED * targets)  # [n, 2]
         rows = [
             row(f"start {start}", f"time.{k}", time[k - 1])
             for start, time in enumerate(times.tolist())
@@ -65,7 +67,7 @@ class OrderConfig(NetsConfig):
             forms = closed_forms(self.world, paths.epochs * self.time_per_epoch)
             curves |= forms
             for form, curve in forms.items():
-                reached = first_reach(paths.epochs, curve, LEARNED * targets)  # [2]
+                reached = first_times(paths.epochs, curve, LEARNED * targets)  # [2]
                 rows += [row(form, f"time.{k}", float(reached[k - 1])) for k in CONCEPTS]
             rows += self._own_rows(paths.epochs, times) + self._exact_rows(paths.epochs)
             if self.slopes:
@@ -87,7 +89,7 @@ class OrderConfig(NetsConfig):
             curve = affine(augmented(flat), own, time) @ torch.cat([probe, probe.new_ones(1)])
         else:
             curve = answer(flat.second_moment(), own, time, probe)
-        predicted = first_reach(epochs, curve, LEARNED * probe)  # [n, 2]
+        predicted = first_times(epochs, curve, LEARNED * probe)  # [n, 2]
         errors = (times / predicted - 1).abs().amax(1)
         return [row(f"start {start}", "own.error", error) for start, error in enumerate(errors.tolist())]
 
@@ -103,7 +105,7 @@ class OrderConfig(NetsConfig):
     def _slope_rows(self, epochs: Tensor, answers: Tensor, form: Tensor) -> list[Row]:
         """The slope of the log residual over that of the closed form from rest, until that is at 80%."""
         targets, rows = self.world.probe()[:2], []
-        until = first_reach(epochs, form, LEARNED * targets)
+        until = first_times(epochs, form, LEARNED * targets)
         for k in CONCEPTS:
             window = epochs <= until[k - 1]
             measured = log_residual_slope(epochs[window], targets[k - 1] - answers[window][..., k - 1])  # [n]
@@ -169,7 +171,7 @@ def located_flips(number: int, like: MixtureWorld, seed: int) -> dict[str, list[
                 world = like.replace(dimensions=2, signals=(weak, strong), spreads=(middle, other))
                 slowest = float(torch.linalg.eigvalsh(augmented(world))[0])
                 times = torch.linspace(0, 8 / slowest, 800, dtype=torch.float64)
-                one, two = first_reach(times, closed_forms(world, times)[form], LEARNED * world.probe()).tolist()
+                one, two = first_times(times, closed_forms(world, times)[form], LEARNED * world.probe()).tolist()
                 low, high = (middle, high) if one > two else (low, middle)
             ratios.append((low + high) / 2 / rule)
     return found

@@ -15,7 +15,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from recombine.lab.work import Computation, Row
+from recombine.lab.work import Computation
 from recombine.seeds import bits, fold, keys
 from recombine.training.multitude import DescentConfig, NetConfig, slope, start, train
 from recombine.worlds.mixture import MixtureWorld
@@ -102,27 +102,6 @@ def mixed(points: Tensor, seed: int) -> Tensor:
     return points[bits(keys(seed, "identity mixed", torch.arange(len(points))), 1)[:, 0].argsort(stable=True)]
 
 
-def first_reach(times: Tensor, values: Tensor, level: Tensor) -> Tensor:
-    """When a curve first reaches its level, between observations in proportion; NaN where never. values [T, ...]."""
-    above = values >= level
-    after = above.int().argmax(0)  # [...]
-    before = (after - 1).clamp(min=0)
-    low, high = (values.gather(0, place[None])[0] for place in (before, after))
-    share = ((level - low) / (high - low)).where(after > 0, 0.0)
-    reached: Tensor = times[before] + share * (times[after] - times[before])
-    return reached.where(above.any(0), torch.nan)
-
-
 def spaced(length: int, count: int) -> list[int]:
     """Moments, dense in the beginning, the first and the last among them."""
     return sorted({round((length - 1) * (i / (count - 1)) ** 2) for i in range(count)})
-
-
-def row(node: str, instrument: str, value: float, epoch: float = 0.0) -> Row:
-    """A measurement; time is in thousandths of an epoch. What is not a number was never reached."""
-    return {
-        "images_seen": round(1_000 * epoch),
-        "node": node,
-        "instrument": instrument,
-        "value": None if value != value else value,
-    }

@@ -19,9 +19,11 @@ from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.lab.work import Row
 from recombine.studies.identity_mapping import claims_truncation
-from recombine.studies.identity_mapping.released import LEARNED, NetsConfig, Paths, first_reach, row, spaced
+from recombine.studies.identity_mapping.flows import row
+from recombine.studies.identity_mapping.released import LEARNED, NetsConfig, Paths, spaced
 from recombine.studies.identity_mapping.seen_truncation import SEEN
 from recombine.theory.identity import affine
+from recombine.theory.linear_denoiser import first_times
 
 if TYPE_CHECKING:
     import polars
@@ -73,7 +75,7 @@ class TruncationConfig(NetsConfig):
 
     def _times(self, path: Paths) -> Tensor:
         """When each concept is learned.  # [n, 2]"""
-        return first_reach(path.epochs, path.answers[:, :, 0, :2], LEARNED * self.world.probe()[:2])
+        return first_times(path.epochs, path.answers[:, :, 0, :2], LEARNED * self.world.probe()[:2])
 
     def _predicted(self) -> list[Row]:
         """How much later the affine form learns each concept on the truncated points of a dataset, from rest."""
@@ -89,7 +91,7 @@ class TruncationConfig(NetsConfig):
                 seen = torch.cat([points, torch.ones_like(points[:, :1])], 1)
                 moments = seen.T @ seen / len(seen)  # [3, 3]
                 theta = affine(moments, points.new_zeros(1, 2, 3), epochs * self.time_per_epoch)[:, 0]
-                learned.append(first_reach(epochs, theta @ probe, LEARNED * flat.probe()))
+                learned.append(first_times(epochs, theta @ probe, LEARNED * flat.probe()))
             later = (learned[1] / learned[0]).tolist()
             rows += [row(f"dataset {number}", f"predicted.time.{k}", later[k - 1]) for k in (1, 2)]
         return rows
