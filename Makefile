@@ -6,7 +6,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: demo test lint format bench clean
 
 demo: .venv/installed  ## train a model on this machine and see which unseen combinations it learns to draw
-	OMP_NUM_THREADS= $(BIN)/recombine run concept-graphs/emergence --budget laptop
+	env -u OMP_NUM_THREADS $(BIN)/recombine run concept-graphs/emergence --budget laptop
 
 test: .venv/installed-dev  ## all tests with coverage
 	rm -f .coverage .coverage.*
@@ -23,7 +23,7 @@ format: .venv/installed-dev
 	$(BIN)/ruff format src tests benchmarks
 
 bench: .venv/installed  ## speed of this machine, as ratios
-	OMP_NUM_THREADS= $(BIN)/recombine bench
+	env -u OMP_NUM_THREADS $(BIN)/recombine bench
 
 clean:  ## forget the virtual environment and caches; never the store
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage*

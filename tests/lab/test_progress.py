@@ -25,15 +25,18 @@ def news(seen: int, total: int = 1000, **more: Any) -> Progress:
     return Progress(RUN.address, seen, total, **more)
 
 
-def test_without_a_terminal_one_line_at_each_tenth() -> None:
+def test_without_a_terminal_one_line_at_each_tenth(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("recombine.lab.progress.time.monotonic", lambda: clock[0])
     place = console(terminal=False)
     with ProgressBars([RUN], place) as bars:
         for seen in range(0, 1001, 7):
+            clock[0] = 5000 + 0.2 * seen
             bars(news(seen, loss=0.25))
         bars(news(1000, loss=0.25))
     lines = written(place).splitlines()
     assert len(lines) == 10
-    assert lines[0] == "continuous seed 3: 105 of 1,000 images  loss 0.2500"
+    assert lines[0] == "continuous seed 3: 105 of 1,000 images, 0:02:59 left  loss 0.2500"
     assert lines[-1] == "continuous seed 3: 1,000 of 1,000 images  loss 0.2500"
 
 
@@ -45,7 +48,7 @@ def test_without_a_terminal_a_jump_is_one_line_and_a_message_is_always_shown() -
         bars(news(0, text="waiting: another process trains this run"))
         bars(news(960, loss=1.0))
     lines = written(place).splitlines()
-    assert [line.split("images  ")[1] for line in lines] == [
+    assert [line.split("  ")[1] for line in lines] == [
         "making data and instruments", "loss 1.0000", "waiting: another process trains this run",
     ]  # fmt: skip
 

@@ -1,6 +1,8 @@
-"""Progress bars with time left, one a run, fed by the engine."""
+"""Progress with time left, one bar or line a run, fed by the engine."""
 
+import time
 from collections.abc import Sequence
+from datetime import timedelta
 from types import TracebackType
 
 from rich.console import Console
@@ -22,6 +24,7 @@ class ProgressBars:
         )  # fmt: skip
         self._tasks: dict[str, TaskID] = {}
         self._tenths: dict[str, int] = {}
+        self._first: dict[str, tuple[float, int]] = {}  # when a run was first heard of, and its images seen then
 
     def __enter__(self) -> "ProgressBars":
         if self._console.is_terminal:
@@ -48,8 +51,13 @@ class ProgressBars:
         )
 
     def _print_tenth(self, name: str, news: conduct.Progress, text: str) -> None:
-        tenth = 10 * news.images_seen // news.total
+        now, tenth = time.monotonic(), 10 * news.images_seen // news.total
+        began, seen = self._first.setdefault(news.address, (now, news.images_seen))
         if news.text or tenth > self._tenths.get(news.address, 0):
             done = f"{news.images_seen:,} of {news.total:,} images" if news.total > 1 else "computed"
-            self._console.print(f"{name}: {done}  {text}", highlight=False)
+            left = ""
+            if seen < news.images_seen < news.total:
+                pace = (now - began) / (news.images_seen - seen)
+                left = f", {timedelta(seconds=round(pace * (news.total - news.images_seen)))} left"
+            self._console.print(f"{name}: {done}{left}  {text}", highlight=False)
         self._tenths[news.address] = max(tenth, self._tenths.get(news.address, 0))

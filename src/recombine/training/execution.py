@@ -69,6 +69,15 @@ def expect_many_networks() -> None:
     torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, NETWORKS)
 
 
+def avoid_cudnn_attention() -> None:
+    """Keep cuDNN's attention out of training: its backward pass returns NaN for 64 tokens (8 x 8 pixels) now and then.
+
+    Torch 2.11 to 2.13 prefer it on an H100 or H200 (pytorch issue 196678: tokens % 128 == 64 and a very negative
+    log-sum-exp of a row). It takes a whole run with it; the other kernels are about as fast.
+    """
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def keep_freed_memory() -> None:
     """Ask glibc to keep what a step frees for the next step, in large pages, instead of giving it back to the system.
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from recombine.denoisers.contract import NetworkDenoiser
+from recombine.training.capture import capture, new_stream
 from recombine.training.execution import Execution, expect_many_networks
 
 
@@ -48,21 +49,13 @@ class FastDenoiser:
         self, x: Tensor, sigma: Tensor, condition: Tensor | None
     ) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
         inputs = [None if t is None else t.clone() for t in (x, sigma, condition)]
-        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                self._denoise(*inputs)  # type: ignore[arg-type]
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            output = self._denoise(*inputs)  # type: ignore[arg-type]
+        graph, output = capture(lambda: self._denoise(*inputs), new_stream())  # type: ignore[arg-type]
 
         def replay(*fresh: Tensor | None) -> Tensor:
             for place, value in zip(inputs, fresh, strict=True):
                 if place is not None and value is not None:
                     place.copy_(value)
-            graph.replay()
+            graph()
             return output.clone()
 
         return replay

@@ -17,7 +17,8 @@ from recombine.diffusion.losses import Weighting, denoising_loss
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import RunFailed
 from recombine.settings import Settings
-from recombine.training.execution import Execution, expect_many_networks
+from recombine.training.capture import capture, new_stream
+from recombine.training.execution import Execution, avoid_cudnn_attention, expect_many_networks
 from recombine.worlds.splits import Pool, draw
 
 EMA_RAMP = 0.05  # the average never reaches back further than this fraction of the training so far
@@ -82,8 +83,9 @@ class Replica:
         self._loss = compiled_loss if execution.compile else batch_loss
         if execution.compile:
             expect_many_networks()
-        # A stream of its own: graphs captured on one stream share matrix-product workspaces and must not overlap.
-        self._side = _new_stream() if device.type == "cuda" else None
+        avoid_cudnn_attention()
+        # A stream of its own, so that replicas run side by side.
+        self._side = new_stream() if device.type == "cuda" else None
         self._replay: Callable[[], None] | None = None
         self._loss_since = 0
 
@@ -137,7 +139,8 @@ class Replica:
         """Mean loss since the last call; a loss that is not finite stops the run with the last checkpoint intact."""
         self._settle()
         mean = self.loss_sum.item() / max(1, self._loss_since)
-        self.loss_sum.zero_()
+        with torch.cuda.stream(self._side):  # in the order of the steps
+            self.loss_sum.zero_()
         self._loss_since = 0
         if not torch.isfinite(torch.tensor(mean)):
             raise RunFailed(
@@ -187,21 +190,15 @@ class Replica:
 
     def _capture(self) -> Callable[[], None]:
         """The whole step as one CUDA graph; what warming up changed is put back."""
+        assert self._side is not None
         before = {name: tensor.clone() for name, tensor in self.tensors().items()}
         loss_before = self.loss_sum.clone()
-        torch.cuda.synchronize()
-        with torch.cuda.stream(self._side):
-            for _ in range(3):
-                self._step()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=self._side):
-            self._step()
+        replay, _ = capture(self._step, self._side)
         for name, tensor in self.tensors().items():
             tensor.copy_(before[name])
         self.loss_sum.copy_(loss_before)
         torch.cuda.synchronize()
-        return graph.replay
+        return replay
 
 
 def draw_batch(pool: Pool, key: Tensor, mask: float) -> tuple[Tensor, Tensor]:
@@ -240,7 +237,3 @@ def _rate_factor(config: TrainingConfig, seen: Tensor) -> Tensor:
             return warm * (1.0 - progress)
         case "cosine":
             return warm * 0.5 * (1.0 + torch.cos(torch.pi * progress))
-
-
-def _new_stream() -> torch.cuda.Stream:
-    return torch.cuda.Stream()  # type: ignore[no-untyped-call]
