@@ -58,5 +58,6 @@ def _draw(axes: Axes, table: pl.DataFrame, concept: str, total: int, title: str,
     axes.set_xlabel(f"{name} separation")
     if own == 0:
         axes.set_ylabel("images seen")
-    axes.legend(loc="best")
+    if not objects:
+        axes.legend(loc="best")
     return None

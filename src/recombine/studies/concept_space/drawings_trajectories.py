@@ -19,7 +19,7 @@ def paths(table: pl.DataFrame) -> Figure:
     if not arms:
         return empty_figure("not measured: no arm has a run")
     with house_style():
-        figure = Figure(figsize=(5.4 * len(arms), 6.4), layout="constrained")
+        figure = Figure(figsize=(5.4 * len(arms), 6.9), layout="constrained")
         panels = figure.subplots(1, len(arms), sharey=True, squeeze=False)[0]
         for axes, arm in zip(panels, arms, strict=True):
             axes.set_title(f"{arm} colour")

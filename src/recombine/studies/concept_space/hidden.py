@@ -15,7 +15,7 @@ from recombine.instruments.hidden import HiddenEvaluation
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override
-from recombine.studies.concept_space import claims_hidden, speed
+from recombine.studies.concept_space import claims_hidden, seen, speed
 
 if TYPE_CHECKING:
     import polars
@@ -53,6 +53,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_hidden.HIDDEN,
     draw=draw,
+    seen=seen.HIDDEN,
     notes=(
         *speed.EXPERIMENT.notes[:3],
         "Accuracy is the reader's product for small blue. The paper takes the largest of five noisy scores; here the "

@@ -2,7 +2,7 @@
 
 *World.* One circle on pale paper, 32 x 32: red or blue, large or small. The separation of the colours D_c and of the
 radii D_s are the concept signals; values vary within a class in proportion (colour by an eighth, radius by three
-eighths). *Split.* Large red, small red, large blue; small blue (11) is held out. *Model.* A U-Net with group norms; an
+eighths). *Split.* Large red, small red, large blue; small blue (11) is held out. *Model.* A U-Net with batch norms; an
 MLP of the colour and the radius is added in every block. *Measured.* When the colour and when the size of samples of 11
 are right.
 """
@@ -18,7 +18,7 @@ from recombine.instruments.evaluation import ConceptEvaluation
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override
-from recombine.studies.concept_space import claims_speed
+from recombine.studies.concept_space import claims_speed, seen
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import design
@@ -96,6 +96,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_speed.SPEED,
     draw=draw,
+    seen=seen.SPEED,
     notes=(
         "Digits are colour, size: 0 = red, large; the paper counts classes as colour * 2 + size.",
         "The paper's centres are uniform in +-0.5, where large objects leave the canvas; here in +-0.2, so that every "

@@ -14,7 +14,7 @@ from recombine.instruments.classifier import ClassifierConfig
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override
-from recombine.studies.concept_space import claims_trajectories, speed
+from recombine.studies.concept_space import claims_trajectories, seen, speed
 
 if TYPE_CHECKING:
     import polars
@@ -60,6 +60,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_trajectories.TRAJECTORIES,
     draw=draw,
+    seen=seen.TRAJECTORIES,
     notes=(
         *speed.EXPERIMENT.notes[:3],
         "The classifier is trained on real images of all four classes of its own world; the paper's on a mixture of "
