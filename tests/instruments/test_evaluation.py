@@ -14,7 +14,8 @@ from recombine.diffusion.schedules import EDMSchedule, LinearSchedule
 from recombine.errors import UserError
 from recombine.instruments import evaluation as module
 from recombine.instruments.classifier import ClassifierConfig
-from recombine.instruments.evaluation import Audit, ConceptEvaluation, measure
+from recombine.instruments.evaluation import ConceptEvaluation, measure
+from recombine.instruments.observation import Audit
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.faces import FacesWorld
 from recombine.worlds.shapes import ShapesWorld

@@ -10,8 +10,8 @@ from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.errors import UserError
 from recombine.instruments.accuracy import reader_correct
-from recombine.instruments.evaluation import sample_keys
 from recombine.instruments.hidden import HEAD, HiddenEvaluation, _steer, _unit_signals
+from recombine.instruments.observation import sample_keys
 from recombine.instruments.reader import read
 from recombine.seeds import torch_seeded
 from recombine.training.execution import Execution

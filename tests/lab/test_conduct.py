@@ -145,7 +145,7 @@ def test_a_milestone_whose_rows_were_not_written_is_made_up(
     """The checkpoint stands at the milestone, its rows are missing; or a second kill left the first half of them."""
     seen = tiny.evaluation.milestones(tiny.training)[milestone]
 
-    reached, measure = [0], module.measure
+    reached, measure = [0], RunConfig.measure
 
     def interrupted(*arguments: Any) -> Any:
         if reached[-1] == seen:
@@ -153,7 +153,7 @@ def test_a_milestone_whose_rows_were_not_written_is_made_up(
         return measure(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "measure", interrupted)
+        patch.setattr(RunConfig, "measure", interrupted)
         with pytest.raises(KeyboardInterrupt):
             conduct([tiny], Store(tmp_path), FAST, lambda news: reached.append(news.images_seen), save_seconds=1000)
     run = Store(tmp_path).run(tiny.address)
@@ -200,7 +200,7 @@ MOMENTS = {
     "a step": (Replica, "_step", 6),
     "the update of Adam": (torch.optim.AdamW, "step", 7),  # the first call only makes its state
     "the update of the average": (Replica, "_update_average", 6),
-    "the drawing of samples": (module, "measure", 2),
+    "the drawing of samples": (RunConfig, "measure", 2),
     "the writing of samples": (module, "save_tensors", 1),
     "the writing of rows": (RunFolder, "append", 3),
 }

@@ -8,8 +8,8 @@ from PIL import Image
 
 from recombine.errors import UserError
 from recombine.lab.conclude import read_samples
-from recombine.lab.config import RunConfig
-from recombine.lab.drawing import ZOOM, draw_from_run, read_node
+from recombine.lab.config import RunConfig, read_node
+from recombine.lab.drawing import ZOOM, draw_from_run
 from recombine.lab.store import RunFolder, Store
 from recombine.worlds.shapes import ShapesWorld
 

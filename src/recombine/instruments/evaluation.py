@@ -4,70 +4,35 @@ Each image keeps its own noise over the whole of training, so a sheet over time 
 better and better models. The independent reader gives the headline numbers; the linear probes stay as the papers' arm.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from recombine import seeds
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import UserError
 from recombine.instruments.accuracy import answer_rows, disagreement_rows, probe_rows, reader_rows
 from recombine.instruments.classifier import Classifier, ClassifierConfig, train_classifier
+from recombine.instruments.observation import Denoise, Observation, Row, sample_keys
 from recombine.instruments.probes import Probes, calibrate, train_probes
 from recombine.instruments.reader import calibrate_reader, read
-from recombine.settings import Settings
 from recombine.training.inference import FastDenoiser
-from recombine.training.replica import TrainingConfig
 from recombine.worlds.base import World
 from recombine.worlds.shapes import ShapesWorld
-from recombine.worlds.splits import NODE_STRIDE, Split
-
-Denoise = Callable[[Tensor, Tensor, Tensor | None], Tensor]
-Row = dict[str, Any]
+from recombine.worlds.splits import Split
 
 
-class Audit(Settings):
-    """A second, slower sampler that checks the first at a few milestones."""
-
-    sampler: SamplerConfig = SamplerConfig(method="ancestral", steps=500, spacing="steps")
-    points: int = Field(default=5, ge=1)
-
-    @property
-    def name(self) -> str:
-        return f"{self.sampler.method}-{self.sampler.steps}"
-
-
-class Evaluation(Settings):
+class Evaluation(Observation):
     """Prompt every node of the concept graph by its prototype and read what was drawn."""
 
-    points: int = Field(default=40, ge=1, description="milestones, the end of training included")
-    first: int = Field(default=2_000, ge=1, description="images seen at the first milestone")
-    spacing: Literal["log", "linear"] = "log"
     images_per_node: int = Field(default=50, ge=1)
-    sampler: SamplerConfig = SamplerConfig()
-    audit: Audit | None = None
     classifier: ClassifierConfig | None = None  # a second judge beside the linear probes; the only one of faces
     calibration_images: int = Field(default=200, ge=2, description="real images of each node for probes and checks")
-    sheet_points: int = Field(default=10, ge=0)
-    sheet_images: int = Field(default=6, ge=1)
-
-    def milestones(self, training: TrainingConfig) -> tuple[int, ...]:
-        """Images seen at which the model is measured, in whole batches, ascending, ending with the training."""
-        space = np.geomspace if self.spacing == "log" else np.linspace
-        grid = space(training.total, min(self.first, training.total), self.points)  # from the end: it is always there
-        return tuple(sorted({min(training.whole(m), training.total) for m in grid}))
-
-    def chosen(self, training: TrainingConfig, points: int) -> set[int]:
-        """`points` of the milestones, evenly spread over them, the last included."""
-        grid = self.milestones(training)
-        return {grid[round(i)] for i in np.linspace(len(grid) - 1, 0, points)} if points else set()
 
     def further(
         self, sampler: FastDenoiser, weights: Mapping[str, Tensor], schedule: Schedule, world: World, seed: int
@@ -109,12 +74,6 @@ def _tools(world: World, config: ClassifierConfig | None, per_node: int, seed: i
     if classifier is not None:
         rows += calibrate(classifier, world, per_node, seed, "classifier")
     return ConceptTools(probes, classifier, rows)
-
-
-def sample_keys(seed: int, nodes: Sequence[int], count: int) -> Tensor:
-    """Keys of the first `count` samples of each node (by its place in the world); more samples change none of these."""
-    index = torch.tensor(nodes)[:, None] * NODE_STRIDE + torch.arange(count)
-    return seeds.keys(seed, "sample", index.flatten())
 
 
 def measure(

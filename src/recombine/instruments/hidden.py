@@ -21,7 +21,8 @@ from recombine.diffusion.samplers import sample
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import UserError
 from recombine.instruments.accuracy import reader_correct
-from recombine.instruments.evaluation import Evaluation, Row, sample_keys
+from recombine.instruments.evaluation import Evaluation
+from recombine.instruments.observation import Row, sample_keys
 from recombine.instruments.reader import read
 from recombine.training.inference import FastDenoiser
 from recombine.worlds.base import World

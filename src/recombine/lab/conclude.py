@@ -17,11 +17,11 @@ import numpy as np
 from recombine.errors import UserError
 from recombine.files import write_json
 from recombine.lab.claims import judge_all
-from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Plan
 from recombine.lab.figures import save_figure, sheet_over_time
 from recombine.lab.provenance import now
 from recombine.lab.report import Report, ReportFigure, write_report
+from recombine.lab.run import Run
 from recombine.lab.store import RunFolder, Store
 from recombine.lab.table import Member, collect, read_table, write_table
 from recombine.settings import Settings, fingerprint
@@ -86,9 +86,8 @@ def draw_figures(plan: Plan, store: Store, folder: Path) -> list[ReportFigure]:
     for arm in dict.fromkeys(run.arm for run in plan.runs):
         run = next((r for r in plan.runs if r.arm == arm and store.run(r.address).done), None)
         samples = {} if run is None else read_samples(store.run(run.address))
-        if run is not None and samples and isinstance(run.config, RunConfig):
-            nodes = [f"{node}\n{run.config.world.describe(node)}" for node in run.config.world.nodes]
-            paths = save_figure(sheet_over_time(samples, nodes), folder / f"samples-{arm}")
+        if run is not None and samples and isinstance(run.config, Run):
+            paths = save_figure(sheet_over_time(samples, run.config.groups()), folder / f"samples-{arm}")
             caption = f"Samples over training, arm {arm}, seed {run.seed}: the same noise in every column of a node."
             figures.append(ReportFigure(f"samples-{arm}", paths[0], caption))
     return figures

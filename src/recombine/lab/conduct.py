@@ -17,9 +17,9 @@ from torch import Tensor
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import RunFailed, UserError
 from recombine.files import read_rows, write_json
-from recombine.instruments.evaluation import Row, measure
-from recombine.lab.config import RunConfig
+from recombine.instruments.observation import Row
 from recombine.lab.provenance import describe_machine, now
+from recombine.lab.run import Run
 from recombine.lab.store import RunFolder, Store
 from recombine.lab.work import Computation
 from recombine.settings import canonical
@@ -28,7 +28,6 @@ from recombine.training.inference import FastDenoiser
 from recombine.training.loop import Trainee, train
 from recombine.training.replica import Replica
 from recombine.training.state import load_tensors, save_tensors
-from recombine.worlds.splits import make_pool
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,13 @@ Report = Callable[[Progress], None]
 
 
 def conduct(
-    configs: Sequence[RunConfig], store: Store, execution: Execution, report: Report, save_seconds: float = 60
+    configs: Sequence[Run], store: Store, execution: Execution, report: Report, save_seconds: float = 60
 ) -> None:
     """Bring every run to its end. Locks are taken in order of address: two processes cannot block each other."""
     if not execution.device.startswith("cuda"):
         keep_freed_memory()
     with ExitStack() as held:
-        missing: list[tuple[RunConfig, RunFolder]] = []
+        missing: list[tuple[Run, RunFolder]] = []
         for config in sorted({c.address: c for c in configs}.values(), key=lambda c: c.address):
             folder, total = store.run(config.address), config.training.total
             waiting = Progress(config.address, 0, total, text="waiting: another process trains this run")
@@ -65,7 +64,8 @@ def conduct(
         trainees, failures = [], []
         for config, folder in missing:
             try:
-                start = None if config.start is None else store.run(config.start.address)
+                *_, parent, _ = (None, *config.ancestry())
+                start = None if parent is None else store.run(parent.address)
                 trainees.append(_Run(config, folder, start, execution, report, samplers, len(missing)).trainee())
             except UserError as failure:  # of this run alone: the others go on
                 failures.append(str(failure))
@@ -99,7 +99,7 @@ class _Run:
 
     def __init__(
         self,
-        config: RunConfig,
+        config: Run,
         folder: RunFolder,
         start: RunFolder | None,
         execution: Execution,
@@ -115,19 +115,19 @@ class _Run:
         self.execution = _execution_of(folder, execution, config.world.origin())
         torch.set_num_threads(self.execution.threads)
         report(Progress(config.address, 0, config.training.total, text="making data and instruments"))
-        pool = make_pool(config.world, config.split, config.seeds.data, self.execution.device)
+        pool = config.pool(self.execution.device)
         model, order = config.model(), config.seeds.order
         if start is not None and not folder.checkpoint_path.exists():
             model.load_state_dict(_weights_of(start))
         self.replica = Replica(model, pool, config.schedule, config.training, order, self.execution)
-        self.tools = config.evaluation.tools(config.world, config.seeds.data, self.execution.device)
+        calibration = config.calibration(self.execution.device)
         resumed = folder.checkpoint_path.exists()
         if resumed:
             self.replica.restore(load_tensors(folder.checkpoint_path, folder.address, like=self.replica.tensors()))
             folder.drop_rows_after(self.replica.images_seen - 1)  # a milestone at the checkpoint is observed again
         else:
             folder.drop_rows_after(-1)
-            folder.append(_rows(0, self.tools.calibration))
+            folder.append(_rows(0, calibration))
         self.began, self.sampling_seconds = time.monotonic(), 0.0
         folder.log({"event": "resumed" if resumed else "started", "images_seen": self.replica.images_seen})
 
@@ -149,12 +149,9 @@ class _Run:
         rows, images = self._measure(sampler, evaluation.sampler, "")
         if evaluation.audit and seen in evaluation.chosen(config.training, evaluation.audit.points):
             rows += self._measure(sampler, evaluation.audit.sampler, evaluation.audit.name)[0]
-        further = evaluation.further(
-            sampler, self.replica.weights(), config.schedule, config.world, config.seeds.sampling
-        )
-        rows += [{"distance": config.split.distance(row["node"]), **row} for row in further]
+        rows += config.further(sampler, self.replica.weights())
         if seen in evaluation.chosen(config.training, evaluation.sheet_points):
-            kept = images[:, : evaluation.sheet_images]  # [nodes, k, C, H, W]
+            kept = images[:, : evaluation.sheet_images]  # [groups, k, C, H, W]
             pixels = ((kept + 1) * 127.5).round().clamp(0, 255).to(torch.uint8)
             save_tensors(self.folder.samples_path(seen), {"images": pixels}, self.folder.address)
         self.folder.append(_rows(seen, rows))
@@ -162,11 +159,7 @@ class _Run:
         self._finish_at(seen)
 
     def _measure(self, sampler: FastDenoiser, how: SamplerConfig, suffix: str) -> tuple[list[Row], Tensor]:
-        config = self.config
-        return measure(
-            sampler.denoise, config.evaluation, how, config.schedule, config.world, config.split, self.tools,
-            config.seeds.sampling, torch.device(self.execution.device), suffix,
-        )  # fmt: skip
+        return self.config.measure(sampler.denoise, how, torch.device(self.execution.device), suffix)
 
     def _sampler(self) -> FastDenoiser:
         config = self.config

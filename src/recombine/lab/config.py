@@ -1,41 +1,39 @@
-"""The config of a run: a world, what of it may be seen, a network, how it is trained and how it is measured.
+"""The config of a run on a concept graph: a world, what of it may be seen, a network, training and evaluation.
 
 The canonical hash of this config is the run's address. Where and how fast it is executed is not part of it.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
+import torch
 import yaml
 from pydantic import Field, field_validator
+from torch import Tensor
 
-from recombine.denoisers.contract import NetworkDenoiser, Prediction
-from recombine.denoisers.unet import UNet, UNetConfig
-from recombine.diffusion.schedules import LinearSchedule, Schedule
+from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
-from recombine.instruments.evaluation import ConceptEvaluation
+from recombine.instruments.evaluation import ConceptEvaluation, measure
 from recombine.instruments.hidden import HiddenEvaluation
+from recombine.instruments.observation import Denoise, Row, sample_keys
+from recombine.lab.run import Run
 from recombine.lab.work import Work
-from recombine.seeds import Seeds, torch_seeded
+from recombine.seeds import Seeds
 from recombine.settings import override
-from recombine.training.replica import TrainingConfig
+from recombine.training.inference import FastDenoiser
+from recombine.worlds.base import World
 from recombine.worlds.faces import FacesWorld
 from recombine.worlds.shapes import ShapesWorld
-from recombine.worlds.splits import Split
+from recombine.worlds.splits import Pool, Split, make_pool
 
 
-class RunConfig(Work):
-    """One training, complete."""
+class RunConfig(Run):
+    """One training on the nodes of a concept graph, complete."""
 
     world: Annotated[ShapesWorld | FacesWorld, Field(discriminator="kind")]
     split: Split
-    network: UNetConfig = UNetConfig()
-    prediction: Prediction = "noise"
-    schedule: Schedule = LinearSchedule()
-    training: TrainingConfig = TrainingConfig()
     evaluation: Annotated[ConceptEvaluation | HiddenEvaluation, Field(discriminator="kind")] = ConceptEvaluation()
     start: "RunConfig | None" = None  # a run whose last weights this one begins with; it is trained first
-    revision: Literal[3] = 3  # of what a config means: raised when the same settings would measure something else
 
     @field_validator("world", mode="before")
     @classmethod
@@ -47,20 +45,9 @@ class RunConfig(Work):
     def _concepts_unless_said(cls, evaluation: Any) -> Any:
         return {"kind": "concepts", **evaluation} if isinstance(evaluation, dict) else evaluation
 
-    @property
-    def total(self) -> int:
-        return self.training.total
-
     def check(self) -> None:
-        """Refuse what cannot be run, before anything is written."""
         self.split.check(self.world)
-        if self.network.dropout:
-            raise UserError(
-                "network.dropout draws outside of the run's seeds, so no run could be repeated: set it to 0"
-            )
-        for sampler in (self.evaluation.sampler, *([self.evaluation.audit.sampler] if self.evaluation.audit else [])):
-            self.schedule.sigmas(sampler.steps, sampler.spacing)
-        self.model()
+        super().check()
         if self.start is not None:
             self._check_start(self.start)
 
@@ -88,11 +75,52 @@ class RunConfig(Work):
         if (ours.image_shape, ours.condition_widths) != (theirs.image_shape, theirs.condition_widths):
             raise UserError("the run starts from weights of another world: image shape and conditions must be alike")
 
-    def model(self) -> NetworkDenoiser:
-        """A fresh model; the same weights on every machine for the same init seed."""
-        with torch_seeded(self.seeds.init):
-            network = UNet(self.network, self.world.image_shape, self.world.condition_widths)
-        return NetworkDenoiser(network, self.prediction)
+    def pool(self, device: str) -> Pool:
+        return make_pool(self.world, self.split, self.seeds.data, device)
+
+    def calibration(self, device: str) -> list[Row]:
+        return self.evaluation.tools(self.world, self.seeds.data, device).calibration
+
+    def measure(
+        self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
+    ) -> tuple[list[Row], Tensor]:
+        tools = self.evaluation.tools(self.world, self.seeds.data, str(device))
+        return measure(
+            denoise, self.evaluation, how, self.schedule, self.world, self.split, tools, self.seeds.sampling, device,
+            suffix,
+        )  # fmt: skip
+
+    def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor]) -> list[Row]:
+        rows = self.evaluation.further(sampler, weights, self.schedule, self.world, self.seeds.sampling)
+        return [{"distance": self.split.distance(row["node"]), **row} for row in rows]
+
+    def groups(self) -> list[str]:
+        return [f"{node}\n{self.world.describe(node)}" for node in self.world.nodes]
+
+    def prompts(self, asked: Sequence[str] | None, count: int) -> tuple[Tensor, Tensor]:
+        world = self.world
+        nodes = [read_node(world, text) for text in asked] if asked else list(world.nodes)
+        condition = world.condition(world.prototype(world.digits(nodes))).repeat_interleave(count, 0)
+        return condition, sample_keys(self.seeds.sampling, [world.nodes.index(node) for node in nodes], count)
+
+
+def read_node(world: World, text: str) -> str:
+    """A node from its digits ("111") or from concept values ("shape=triangle,color=blue,size=small")."""
+    if "=" not in text:
+        world.digits(text)
+        return text
+    parts = [part.split("=", 1) for part in text.split(",")]
+    values = {part[0].strip(): part[1].strip() for part in parts if len(part) == 2}
+    if set(values) != set(world.concepts) or len(parts) != len(world.concepts):
+        raise UserError(
+            f"--condition {text}: give a value for each of {', '.join(world.concepts)}, as in shape=circle,..."
+        )
+    digits = ""
+    for concept, names in world.concepts.items():
+        if values[concept] not in names:
+            raise UserError(f"--condition {text}: {concept} is one of {', '.join(names)}")
+        digits += str(names.index(values[concept]))
+    return digits
 
 
 def parse_override(text: str) -> tuple[str, Any]:

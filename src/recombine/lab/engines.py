@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from recombine.errors import UserError
 from recombine.lab.conduct import Report, compute, conduct
-from recombine.lab.config import RunConfig
+from recombine.lab.run import Run
 from recombine.lab.store import Store
 from recombine.lab.work import Computation, Work
 from recombine.training.execution import Execution, resolve_device
@@ -61,8 +61,8 @@ def _run_generation(
 ) -> list[str]:
     choose = Execution.plain if plain else Execution.fastest
     if device.startswith("cuda"):
-        computations = [work for work in pending if not isinstance(work, RunConfig)]
-        runs = [work for work in pending if isinstance(work, RunConfig)]
+        computations = [work for work in pending if not isinstance(work, Run)]
+        runs = [work for work in pending if isinstance(work, Run)]
         fleets: list[Sequence[Work]] = [computations] if computations else []
         fleets += [runs[i : i + FLEET] for i in range(0, len(runs), FLEET)]
         return [line for fleet in fleets for line in _attempt(fleet, store, choose(device), report)]
@@ -82,7 +82,7 @@ def _attempt(pending: Sequence[Work], store: Store, execution: Execution, report
                 compute(work, store, report)
             except UserError as failure:
                 failures.append(str(failure))
-    runs = [work for work in pending if isinstance(work, RunConfig)]
+    runs = [work for work in pending if isinstance(work, Run)]
     if runs:
         try:
             conduct(runs, store, execution, report)
@@ -147,8 +147,8 @@ class Worker:
 
 def _packs(pending: Sequence[Work], workers: int) -> list[Sequence[Work]]:
     """Runs one by one; computations, many of which take less time than a process needs to start, a few at a time."""
-    runs = [work for work in pending if isinstance(work, RunConfig)]
-    computations = [work for work in pending if not isinstance(work, RunConfig)]
+    runs = [work for work in pending if isinstance(work, Run)]
+    computations = [work for work in pending if not isinstance(work, Run)]
     count = min(len(computations), PACKS * workers)
     return [[run] for run in runs] + [computations[i::count] for i in range(count)]
 

@@ -17,13 +17,8 @@ from recombine.errors import UserError
 from recombine.settings import Settings
 
 
-class World(Settings, ABC):
-    """A data-generating process. Factors are tensors [n, F]; images are [n, C, H, W] in [-1, 1]."""
-
-    @property
-    @abstractmethod
-    def concepts(self) -> dict[str, tuple[str, ...]]:
-        """Each concept in digit order, with the names of its values: {"shape": ("circle", "triangle"), ...}."""
+class Source(Settings, ABC):
+    """Where images and conditions come from, as a network sees it."""
 
     @property
     @abstractmethod
@@ -33,7 +28,20 @@ class World(Settings, ABC):
     @property
     @abstractmethod
     def condition_widths(self) -> tuple[int, ...]:
-        """How many numbers of the condition belong to each concept, in digit order; they add up to its length."""
+        """How many numbers of the condition belong to each concept, in their order; they add up to its length."""
+
+    def origin(self) -> dict[str, str]:
+        """What says where the images come from, for a run's provenance; nothing where they are made."""
+        return {}
+
+
+class World(Source):
+    """A data-generating process. Factors are tensors [n, F]; images are [n, C, H, W] in [-1, 1]."""
+
+    @property
+    @abstractmethod
+    def concepts(self) -> dict[str, tuple[str, ...]]:
+        """Each concept in digit order, with the names of its values: {"shape": ("circle", "triangle"), ...}."""
 
     @abstractmethod
     def prototype(self, nodes: Tensor) -> Tensor:
@@ -58,10 +66,6 @@ class World(Settings, ABC):
     def available(self, node: str) -> int:
         """How many different images a node has; without end unless they come from a collection."""
         return sys.maxsize
-
-    def origin(self) -> dict[str, str]:
-        """What says where the images come from, for a run's provenance; nothing where they are made."""
-        return {}
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from recombine.denoisers.conditioners import ConditionConfig
 from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
-from recombine.instruments.evaluation import Audit, ConceptEvaluation
+from recombine.instruments.evaluation import ConceptEvaluation
+from recombine.instruments.observation import Audit
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.studies.concept_graphs import claims, seen

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recombine.instruments.evaluation import Audit
+from recombine.instruments.observation import Audit
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override

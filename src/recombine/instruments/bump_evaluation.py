@@ -1,0 +1,96 @@
+"""What is measured while a model of bumps trains: one sample for every pixel of the image, and where its bump is."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from recombine import seeds
+from recombine.diffusion.samplers import SamplerConfig, sample
+from recombine.diffusion.schedules import Schedule
+from recombine.instruments.centres import Centres, find_centres, right
+from recombine.instruments.observation import Denoise, Observation, Row
+from recombine.worlds.bumps import BumpsWorld
+from recombine.worlds.holdouts import LabelSplit
+from recombine.worlds.splits import NODE_STRIDE
+
+ALL = "all"
+
+
+class BumpEvaluation(Observation):
+    """Prompt for a bump at the middle of every pixel, or of every `every`th in x and y."""
+
+    kind: Literal["bumps"] = "bumps"
+    every: int = Field(default=1, ge=1)
+
+    def places(self, world: BumpsWorld) -> Tensor:
+        """The labels that are prompted for.  # [n, 2]"""
+        centres = world.centres().reshape(world.pixels, world.pixels, 2)
+        return centres[:: self.every, :: self.every].flatten(0, 1)
+
+
+def measure_bumps(
+    denoise: Denoise,
+    evaluation: BumpEvaluation,
+    how: SamplerConfig,
+    schedule: Schedule,
+    world: BumpsWorld,
+    split: LabelSplit,
+    seed: int,
+    device: torch.device,
+    suffix: str = "",
+) -> tuple[list[Row], Tensor]:
+    """Accuracy by region, and sheets of each region.  # [regions, sheet_images, 3, H, W]"""
+    labels = evaluation.places(world)
+    key = place_keys(world, labels, seed).to(device)
+    condition = world.condition(labels).to(device)
+    images = sample(denoise, how, schedule, world.image_shape, condition, key).float().cpu()
+    regions = split.region(world, labels)
+    rows = rows_of(find_centres(images, world), labels - world.margin, regions, world)
+    if suffix:
+        rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
+    kept = [images[_spread(members, evaluation.sheet_images)] for members in members_of(regions).values()]
+    return rows, torch.stack(kept).expand(-1, -1, 3, -1, -1)
+
+
+def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsWorld) -> list[Row]:
+    """By region and over all: how often x, y and both are right, by each estimate; a blank image is never right.
+
+    "paper" counts a blank as the paper does: its centroid is in the middle.
+    """
+    rows: list[Row] = []
+    for name, members in {**members_of(regions), ALL: list(range(len(truth)))}.items():
+        for how in ("darkest", "fine", "paper"):
+            correct = right(getattr(found, how), truth, world)[members]  # [k, 2]
+            if how != "paper":
+                correct = correct & ~found.blank[members, None]
+            for what, part in (("x", correct[:, 0]), ("y", correct[:, 1]), ("both", correct.all(1))):
+                rows.append({"node": name, "instrument": f"{how}.{what}", "value": part.double().mean().item()})
+        objects = found.objects[members]
+        for what, part in (
+            ("blank", found.blank[members]), ("none", objects == 0), ("one", objects == 1), ("several", objects > 1),
+        ):  # fmt: skip
+            rows.append({"node": name, "instrument": f"objects.{what}", "value": part.double().mean().item()})
+    return rows
+
+
+def members_of(regions: Sequence[str]) -> dict[str, list[int]]:
+    """The places of each region, regions in the order in which they come."""
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(regions):
+        found.setdefault(name, []).append(place)
+    return found
+
+
+def place_keys(world: BumpsWorld, labels: Tensor, seed: int, number: int = 0) -> Tensor:
+    """The key of sample `number` of each label, whichever others are sampled with it.  # [n]"""
+    tenths = (labels * 10).round().long()
+    index = tenths[:, 0] * (round(10 * world.extent) + 1) + tenths[:, 1]
+    return seeds.keys(seed, "sample", number * NODE_STRIDE + index)
+
+
+def _spread(members: list[int], count: int) -> list[int]:
+    """`count` of them, evenly spread."""
+    return [members[i * len(members) // count] for i in range(count)]

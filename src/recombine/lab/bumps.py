@@ -1,0 +1,64 @@
+"""The config of a run on labels in a plane: where bumps or stripes may be seen, and where they are asked for."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from recombine.diffusion.samplers import SamplerConfig
+from recombine.errors import UserError
+from recombine.instruments.bump_evaluation import BumpEvaluation, measure_bumps, members_of, place_keys, rows_of
+from recombine.instruments.centres import find_centres
+from recombine.instruments.observation import Denoise, Row
+from recombine.lab.run import Run
+from recombine.worlds.bumps import BumpsWorld
+from recombine.worlds.holdouts import LabelSplit
+from recombine.worlds.splits import Pool
+
+
+class BumpsRun(Run):
+    """One training on bumps or stripes, complete."""
+
+    world: BumpsWorld = BumpsWorld()
+    split: LabelSplit = LabelSplit()
+    evaluation: BumpEvaluation = BumpEvaluation()
+
+    def check(self) -> None:
+        self.split.check(self.world)
+        super().check()
+
+    def pool(self, device: str) -> Pool:
+        return self.split.pool(self.world, self.seeds.data, device)
+
+    def calibration(self, device: str) -> list[Row]:
+        """The instruments on the exact image of every label that is asked for."""
+        labels = self.evaluation.places(self.world)
+        found = find_centres(self.world.render(labels), self.world)
+        rows = rows_of(found, labels - self.world.margin, self.split.region(self.world, labels), self.world)
+        return [row | {"instrument": f"calibration.{row['instrument']}"} for row in rows]
+
+    def measure(
+        self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
+    ) -> tuple[list[Row], Tensor]:
+        return measure_bumps(
+            denoise, self.evaluation, how, self.schedule, self.world, self.split, self.seeds.sampling, device, suffix
+        )
+
+    def groups(self) -> list[str]:
+        return list(members_of(self.split.region(self.world, self.evaluation.places(self.world))))
+
+    def prompts(self, asked: Sequence[str] | None, count: int) -> tuple[Tensor, Tensor]:
+        middle = (self.world.pixels + 1) / 2
+        labels = torch.tensor([read_place(text) for text in asked or [f"x={middle},y={middle}"]], dtype=torch.float64)
+        labels = labels + self.world.margin
+        keys = [place_keys(self.world, labels, self.seeds.sampling, number) for number in range(count)]
+        return self.world.condition(labels).repeat_interleave(count, 0), torch.stack(keys, 1).flatten()
+
+
+def read_place(text: str) -> tuple[float, float]:
+    """A place in pixels of the image from "x=16,y=8.5"."""
+    try:
+        values = {name.strip(): float(value) for name, value in (part.split("=") for part in text.split(","))}
+        return values["x"], values["y"]
+    except (ValueError, KeyError):
+        raise UserError(f"--condition {text}: give a place in pixels of the image, as in x=16,y=8.5") from None

@@ -1,0 +1,16 @@
+"""Which kind of run a stored config is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from recombine.lab.bumps import BumpsRun
+from recombine.lab.config import RunConfig
+from recombine.lab.run import Run
+from recombine.settings import build
+
+KINDS: dict[str, type[Run]] = {"bumps": BumpsRun}  # by the kind of the world; all others are concept graphs
+
+
+def read_run(config: Mapping[str, Any]) -> Run:
+    """The run that a stored config describes."""
+    return build(KINDS.get(config.get("world", {}).get("kind", ""), RunConfig), config)

@@ -1,0 +1,135 @@
+"""Which labels of a world of bumps a model may see: parts of the label space, a hold-out, a share of what is left."""
+
+import math
+from typing import Annotated, Literal, Self
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from recombine import seeds
+from recombine.errors import UserError
+from recombine.settings import Settings
+from recombine.worlds.bumps import BumpsWorld
+from recombine.worlds.splits import Pool
+
+EDGE = 1e-9  # a label on the border of a hold-out belongs to it
+
+SEEN, HELD_OUT = "seen", "held out"
+INTERSECTION, VERTICAL, HORIZONTAL = "intersection", "vertical arm", "horizontal arm"
+
+
+class Cross(Settings):
+    """x in [low, high], or y: two bands and where they cross (Fig. 4). In pixels of the image."""
+
+    kind: Literal["cross"] = "cross"
+    low: float = 13.0
+    high: float = 19.0
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.low <= self.high:
+            raise ValueError(f"a cross from {self.low:g} to {self.high:g} is empty: give low <= high")
+        return self
+
+    def regions(self, place: Tensor, pixels: int) -> dict[str, Tensor]:
+        """Where each region is, for places in the image.  # [n] bool each"""
+        x, y = ((place >= self.low - EDGE) & (place <= self.high + EDGE)).unbind(1)
+        return {INTERSECTION: x & y, VERTICAL: x & ~y, HORIZONTAL: ~x & y}
+
+
+class Band(Settings):
+    """A vertical band in the middle of the image (Fig. 11)."""
+
+    kind: Literal["band"] = "band"
+    across: float = Field(gt=0, description="its width W in pixels")
+
+    def regions(self, place: Tensor, pixels: int) -> dict[str, Tensor]:
+        """Where the band is.  # [n] bool"""
+        return {HELD_OUT: (place[:, 0] - (pixels + 1) / 2).abs() < self.across / 2 - EDGE}
+
+
+class Square(Settings):
+    """A square in the middle of the image, or in its first corner (Figs. 5 and 12)."""
+
+    kind: Literal["square"] = "square"
+    side: float = Field(gt=0, description="W in pixels")
+    at: Literal["centre", "corner"] = "centre"
+
+    @classmethod
+    def of_share(cls, share: float, pixels: int) -> "Square":
+        """The square in the middle that holds this share of the image."""
+        return cls(side=math.sqrt(share) * pixels)
+
+    def regions(self, place: Tensor, pixels: int) -> dict[str, Tensor]:
+        """Where the square is.  # [n] bool"""
+        if self.at == "corner":
+            return {HELD_OUT: (place < self.side + 0.5 - EDGE).all(1)}
+        return {HELD_OUT: ((place - (pixels + 1) / 2).abs() < self.side / 2 - EDGE).all(1)}
+
+
+HoldOut = Annotated[Cross | Band | Square, Field(discriminator="kind")]
+
+
+class LabelSplit(Settings):
+    """Labels on a grid of `step` that a model may see. A hold-out takes away labels inside the image, no others."""
+
+    step: float = Field(default=0.1, gt=0, description="from one label to the next, in pixels")
+    parts: tuple[Literal["2D", "1D", "0D"], ...] = Field(default=("2D",), min_length=1)
+    rim: bool = True  # whether stripes whose other half still shows at the edge of the image belong to "1D"
+    held_out: HoldOut | None = None
+    share: float = Field(default=1.0, gt=0, le=1, description="of the labels inside the image: the first of one order")
+
+    def region(self, world: BumpsWorld, labels: Tensor) -> list[str]:
+        """The name of the region that each label lies in; "seen" if no hold-out has it."""
+        names = [SEEN] * len(labels)
+        if self.held_out is not None:
+            inside = world.inside(labels).all(1)
+            for name, there in self.held_out.regions(labels - world.margin, world.pixels).items():
+                for place in (there & inside).nonzero().flatten().tolist():
+                    names[place] = name
+        return names
+
+    def labels(self, world: BumpsWorld, seed: int) -> Tensor:
+        """Every label of the training set. A smaller share is a part of any larger one of the same seed.  # [n, 2]"""
+        labels = world.labels(self.step)
+        dimension = world.dimension(labels)
+        kept = torch.zeros(len(labels), dtype=torch.bool)
+        for part in set(self.parts):
+            kept |= dimension == int(part[0])
+        if not self.rim:
+            kept &= (dimension != 1) | world.hidden(labels)
+        if self.held_out is not None:
+            for there in self.held_out.regions(labels - world.margin, world.pixels).values():
+                kept &= ~(there & (dimension == 2))
+        inside, outside = labels[kept & (dimension == 2)], labels[kept & (dimension < 2)]
+        if self.share < 1:
+            order = seeds.bits(seeds.keys(seed, "share", torch.arange(len(inside))), 1).flatten().argsort(stable=True)
+            inside = inside[order[: round(self.share * len(inside))]]
+        labels = torch.cat([inside, outside])
+        if not len(labels):
+            raise UserError("the hold-out leaves no label to train on: make it smaller, or add parts")
+        return labels
+
+    def check(self, world: BumpsWorld) -> None:
+        """Raise a one-line UserError if this split does not fit the world or leaves nothing."""
+        if not world.margin and set(self.parts) != {"2D"}:
+            raise UserError(f"parts {', '.join(self.parts)} lie outside of the image: give the world a margin")
+        self.labels(world, 0)
+
+    def distance(self, node: str) -> int | None:
+        """Regions are not counted in concepts."""
+        return None
+
+    def pool(self, world: BumpsWorld, seed: int, device: torch.device | str = "cpu") -> Pool:
+        """Render the training set; every image is as likely as any other."""
+        labels = self.labels(world, seed).to(device)
+        one = torch.ones(1, device=device)
+        return Pool(
+            images=torch.cat([world.render(part) for part in torch.split(labels, 8192)]),
+            conditions=world.condition(labels),
+            starts=torch.zeros(1, dtype=torch.int64, device=device),
+            counts=one.to(torch.int64) * len(labels),
+            cumulative=one,
+            owner=torch.arange(2, device=device).repeat_interleave(torch.tensor(world.condition_widths, device=device)),
+        )
