@@ -104,8 +104,7 @@ class LabelSplit(Settings):
                 kept &= ~(there & (dimension == 2))
         inside, outside = labels[kept & (dimension == 2)], labels[kept & (dimension < 2)]
         if self.share < 1:
-            order = seeds.bits(seeds.keys(seed, "share", torch.arange(len(inside))), 1).flatten().argsort(stable=True)
-            inside = inside[order[: round(self.share * len(inside))]]
+            inside = inside[nested_order(len(inside), seed)[: round(self.share * len(inside))]]
         labels = torch.cat([inside, outside])
         if not len(labels):
             raise UserError("the hold-out leaves no label to train on: make it smaller, or add parts")
@@ -133,3 +132,8 @@ class LabelSplit(Settings):
             cumulative=one,
             owner=torch.arange(2, device=device).repeat_interleave(torch.tensor(world.condition_widths, device=device)),
         )
+
+
+def nested_order(count: int, seed: int) -> Tensor:
+    """A random order; the first of it are the smaller share, and a part of every larger one.  # [count] int64"""
+    return seeds.bits(seeds.keys(seed, "share", torch.arange(count)), 1).flatten().argsort(stable=True)

@@ -1,0 +1,106 @@
+"""The figure of composition (Liang et al. 2024, Fig. 4)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from recombine.lab.bumps import BumpsRun
+from recombine.lab.claims import NotMeasured
+from recombine.lab.figures import (
+    accuracy_axis,
+    band_caption,
+    draw_series,
+    empty_panel,
+    house_style,
+    put_caption,
+)
+from recombine.lab.table import group_curves
+from recombine.studies.bumps.claims_compose import accuracy, null_of
+from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
+
+REGIONS = {
+    SEEN: ("seen", "#d9d9d9"), VERTICAL: ("vertical\narm", "#9ecae1"), HORIZONTAL: ("horizontal\narm", "#fdd0a2"),
+    INTERSECTION: ("inter-\nsection", "#e6550d"),
+}  # fmt: skip
+COORDINATES = {"x": "#3182bd", "y": "#e6a03c", "both": "#404040"}
+NEVER_SEEN = (VERTICAL, HORIZONTAL, INTERSECTION)
+WIDTH = 0.26
+
+
+def by_region(table: pl.DataFrame, config: BumpsRun) -> Figure:
+    """A panel for each training set; below, the regions and the crossings never seen over training."""
+    arms = [arm for arm in dict.fromkeys(table["arm"].to_list()) if not arm.startswith(null_of(""))]
+    columns = max(len(arms), 3)
+    with house_style():
+        figure = Figure(figsize=(4.4 * columns, 10.6), layout="constrained")
+        grid = figure.add_gridspec(2, columns)
+        for column, arm in enumerate(arms):
+            _bars(figure.add_subplot(grid[0, column]), table, arm, first=column == 0)
+        _map(figure.add_subplot(grid[1, 0]), config)
+        for part, how, title in ((slice(1, 2), "darkest", "darkest pixel"), (slice(2, 3), "fine", "fine estimate")):
+            axes = figure.add_subplot(grid[1, part])
+            axes.set_title(f"never seen, {title}")
+            draw_series(axes, {arm: group_curves(table, f"{how}.both", arm, NEVER_SEEN) for arm in arms})
+        handles: list[Artist] = [Patch(color=color, label=name) for name, color in COORDINATES.items()]
+        handles.append(Line2D([], [], color="black", linewidth=2.4, label="memoriser"))
+        figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+        put_caption(
+            figure,
+            "Top: share of labels whose sample is right in x, in y and in both, by the darkest pixel; dots are seeds, "
+            "black lines the memoriser of that training set. Bottom: both right, mean over the three held-out regions.",
+            band_caption(table.filter(pl.col("arm").is_in(arms))["seed"].n_unique()),
+        )
+    return figure
+
+
+def _bars(axes: Axes, table: pl.DataFrame, arm: str, first: bool) -> None:
+    axes.set_title(f"trained on {arm}")
+    for place, region in enumerate(REGIONS):
+        for offset, (what, color) in zip((-WIDTH, 0, WIDTH), COORDINATES.items(), strict=True):
+            at = place + offset
+            values = _values(table, arm, region, what)
+            if not values:
+                continue
+            axes.bar(at, float(np.mean(values)), WIDTH * 0.92, color=color, alpha=0.75)
+            axes.plot(np.full(len(values), at), values, "o", color=color, markersize=4, markeredgecolor="white")
+            for null in _values(table, null_of(arm), region, what)[:1]:
+                axes.plot([at - WIDTH / 2, at + WIDTH / 2], [null, null], color="black", linewidth=2.4)
+    axes.set_xticks(range(len(REGIONS)), [name for name, _ in REGIONS.values()])
+    accuracy_axis(axes, "accuracy" if first else "")
+
+
+def _values(table: pl.DataFrame, arm: str, region: str, what: str) -> list[float]:
+    try:
+        return [each[0] for each in accuracy(table, arm, [(region, what)]).values()]
+    except NotMeasured:
+        return []
+
+
+def _map(axes: Axes, config: BumpsRun) -> None:
+    """Which region each tested label lies in."""
+    labels = config.evaluation.places(config.world)
+    names: Sequence[str] = config.split.region(config.world, labels)
+    side = round(len(names) ** 0.5)
+    if side * side != len(names):
+        return empty_panel(axes, "labels on no square grid")
+    order = list(REGIONS)
+    picture = np.array([order.index(name) if name in order else 0 for name in names]).reshape(side, side).T
+    low, high = 0.5, config.world.pixels + 0.5
+    axes.imshow(
+        picture, cmap=ListedColormap([color for _, color in REGIONS.values()]), vmin=-0.5, vmax=3.5,
+        extent=(low, high, high, low),
+    )  # fmt: skip
+    axes.set(title="regions", xlabel="x", ylabel="y")
+    axes.legend(
+        handles=[Patch(color=color, label=name) for name, (_, color) in REGIONS.items()],
+        loc="upper left", bbox_to_anchor=(0, -0.14), ncols=2, frameon=False,
+    )  # fmt: skip
+    axes.grid(False)
+    return None
