@@ -35,22 +35,23 @@ WIDTH = 0.26
 
 
 def by_region(table: pl.DataFrame, config: BumpsRun) -> Figure:
-    """A panel for each training set; below, the regions and the crossings never seen over training."""
+    """The regions, a panel for each training set; below, the crossings never seen over training."""
     arms = [arm for arm in dict.fromkeys(table["arm"].to_list()) if not arm.startswith(null_of(""))]
-    columns = max(len(arms), 3)
+    columns = len(arms) + 1
     with house_style():
-        figure = Figure(figsize=(4.4 * columns, 10.6), layout="constrained")
-        grid = figure.add_gridspec(2, columns)
-        for column, arm in enumerate(arms):
-            _bars(figure.add_subplot(grid[0, column]), table, arm, first=column == 0)
-        _map(figure.add_subplot(grid[1, 0]), config)
-        for part, how, title in ((slice(1, 2), "darkest", "darkest pixel"), (slice(2, 3), "fine", "fine estimate")):
-            axes = figure.add_subplot(grid[1, part])
-            axes.set_title(f"never seen, {title}")
+        figure = Figure(figsize=(4.5 * columns, 10.2), layout="constrained")
+        above, below = figure.subfigures(2, 1)
+        first, *panels = above.subplots(1, columns, squeeze=False)[0]
+        _map(first, config)
+        for axes, arm in zip(panels, arms, strict=True):
+            _bars(axes, table, arm)
+        titles = {"darkest": "never seen, by the darkest pixel", "fine": "never seen, by the fine estimate"}
+        for axes, (how, title) in zip(below.subplots(1, 2, sharey=True), titles.items(), strict=True):
+            axes.set_title(title)
             draw_series(axes, {arm: group_curves(table, f"{how}.both", arm, NEVER_SEEN) for arm in arms})
         handles: list[Artist] = [Patch(color=color, label=name) for name, color in COORDINATES.items()]
         handles.append(Line2D([], [], color="black", linewidth=2.4, label="memoriser"))
-        figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+        above.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
         put_caption(
             figure,
             "Top: share of labels whose sample is right in x, in y and in both, by the darkest pixel; dots are seeds, "
@@ -60,7 +61,7 @@ def by_region(table: pl.DataFrame, config: BumpsRun) -> Figure:
     return figure
 
 
-def _bars(axes: Axes, table: pl.DataFrame, arm: str, first: bool) -> None:
+def _bars(axes: Axes, table: pl.DataFrame, arm: str) -> None:
     axes.set_title(f"trained on {arm}")
     for place, region in enumerate(REGIONS):
         for offset, (what, color) in zip((-WIDTH, 0, WIDTH), COORDINATES.items(), strict=True):
@@ -73,7 +74,7 @@ def _bars(axes: Axes, table: pl.DataFrame, arm: str, first: bool) -> None:
             for null in _values(table, null_of(arm), region, what)[:1]:
                 axes.plot([at - WIDTH / 2, at + WIDTH / 2], [null, null], color="black", linewidth=2.4)
     axes.set_xticks(range(len(REGIONS)), [name for name, _ in REGIONS.values()])
-    accuracy_axis(axes, "accuracy" if first else "")
+    accuracy_axis(axes)
 
 
 def _values(table: pl.DataFrame, arm: str, region: str, what: str) -> list[float]:
@@ -97,10 +98,13 @@ def _map(axes: Axes, config: BumpsRun) -> None:
         picture, cmap=ListedColormap([color for _, color in REGIONS.values()]), vmin=-0.5, vmax=3.5,
         extent=(low, high, high, low),
     )  # fmt: skip
-    axes.set(title="regions", xlabel="x", ylabel="y")
-    axes.legend(
-        handles=[Patch(color=color, label=name) for name, (_, color) in REGIONS.items()],
-        loc="upper left", bbox_to_anchor=(0, -0.14), ncols=2, frameon=False,
-    )  # fmt: skip
+    for name in dict.fromkeys(names):
+        x, y = (labels - config.world.margin)[[i for i, other in enumerate(names) if other == name]].T
+        at = (float(x.min()), float(y.min())) if name == SEEN else (float(x.median()), float(y.min()))
+        side = "left" if name in (SEEN, HORIZONTAL) else "center"
+        if name == HORIZONTAL:
+            at = (float(x.min()), float(y.median()))
+        axes.text(*at, REGIONS[name][0], ha=side, va="top", fontsize=11)
+    axes.set(title="regions of the label space", xlabel="x", ylabel="y")
     axes.grid(False)
     return None
