@@ -19,10 +19,9 @@ from recombine.worlds.splits import NODE_STRIDE
 ALL = "all"
 
 
-class BumpEvaluation(Observation):
+class PlacesEvaluation(Observation):
     """Prompt for a bump at the middle of every pixel, or of every `every`th in x and y."""
 
-    kind: Literal["bumps"] = "bumps"
     every: int = Field(default=1, ge=1)
 
     def places(self, world: BumpsWorld) -> Tensor:
@@ -31,9 +30,15 @@ class BumpEvaluation(Observation):
         return centres[:: self.every, :: self.every].flatten(0, 1)
 
 
+class BumpEvaluation(PlacesEvaluation):
+    """That, and nothing further."""
+
+    kind: Literal["bumps"] = "bumps"
+
+
 def measure_bumps(
     denoise: Denoise,
-    evaluation: BumpEvaluation,
+    evaluation: PlacesEvaluation,
     how: SamplerConfig,
     schedule: Schedule,
     world: BumpsWorld,

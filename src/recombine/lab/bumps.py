@@ -1,8 +1,10 @@
 """The config of a run on labels in a plane: where bumps or stripes may be seen, and where they are asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field, field_validator
 from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
@@ -10,7 +12,9 @@ from recombine.errors import UserError
 from recombine.instruments.bump_evaluation import BumpEvaluation, measure_bumps, members_of, place_keys, rows_of
 from recombine.instruments.centres import find_centres
 from recombine.instruments.observation import Denoise, Row
+from recombine.instruments.torus_evaluation import TorusEvaluation
 from recombine.lab.run import Run
+from recombine.training.inference import FastDenoiser
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 from recombine.worlds.splits import Pool
@@ -21,7 +25,12 @@ class BumpsRun(Run):
 
     world: BumpsWorld = BumpsWorld()
     split: LabelSplit = LabelSplit()
-    evaluation: BumpEvaluation = BumpEvaluation()
+    evaluation: Annotated[BumpEvaluation | TorusEvaluation, Field(discriminator="kind")] = BumpEvaluation()
+
+    @field_validator("evaluation", mode="before")
+    @classmethod
+    def _bumps_unless_said(cls, evaluation: Any) -> Any:
+        return {"kind": "bumps", **evaluation} if isinstance(evaluation, dict) else evaluation
 
     def check(self) -> None:
         self.split.check(self.world)
@@ -43,6 +52,12 @@ class BumpsRun(Run):
         return measure_bumps(
             denoise, self.evaluation, how, self.schedule, self.world, self.split, self.seeds.sampling, device, suffix
         )
+
+    def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
+        how = self.evaluation
+        if not isinstance(how, TorusEvaluation) or seen not in how.chosen(self.training, how.looks):
+            return []
+        return how.look(sampler, self.schedule, self.world, self.seeds.sampling, seen == self.total)
 
     def groups(self) -> list[str]:
         return list(members_of(self.split.region(self.world, self.evaluation.places(self.world))))

@@ -149,7 +149,7 @@ class _Run:
         rows, images = self._measure(sampler, evaluation.sampler, "")
         if evaluation.audit and seen in evaluation.chosen(config.training, evaluation.audit.points):
             rows += self._measure(sampler, evaluation.audit.sampler, evaluation.audit.name)[0]
-        rows += config.further(sampler, self.replica.weights())
+        rows += config.further(sampler, self.replica.weights(), seen)
         if seen in evaluation.chosen(config.training, evaluation.sheet_points):
             kept = images[:, : evaluation.sheet_images]  # [groups, k, C, H, W]
             pixels = ((kept + 1) * 127.5).round().clamp(0, 255).to(torch.uint8)

@@ -90,7 +90,7 @@ class RunConfig(Run):
             suffix,
         )  # fmt: skip
 
-    def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor]) -> list[Row]:
+    def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
         rows = self.evaluation.further(sampler, weights, self.schedule, self.world, self.seeds.sampling)
         return [{"distance": self.split.distance(row["node"]), **row} for row in rows]
 

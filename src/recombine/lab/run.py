@@ -69,8 +69,8 @@ class Run(Work):
     ) -> tuple[list[Row], Tensor]:
         """Rows, and images by the rows of a sheet.  # [groups, k, C, H, W]"""
 
-    def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor]) -> list[Row]:
-        """What else is measured at a milestone."""
+    def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
+        """What else is measured at the milestone of so many images seen."""
         return []
 
     @abstractmethod

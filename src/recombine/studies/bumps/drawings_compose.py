@@ -40,7 +40,7 @@ def by_region(table: pl.DataFrame, config: BumpsRun) -> Figure:
     columns = len(arms) + 1
     with house_style():
         figure = Figure(figsize=(4.5 * columns, 10.2), layout="constrained")
-        above, below = figure.subfigures(2, 1)
+        above, below = figure.subfigures(2, 1, squeeze=False)[:, 0]
         first, *panels = above.subplots(1, columns, squeeze=False)[0]
         _map(first, config)
         for axes, arm in zip(panels, arms, strict=True):

@@ -1,0 +1,70 @@
+"""What the blocks of a U-Net say while it draws: activations of every stage at one step of the generation."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.unet import UNet
+from recombine.diffusion.samplers import SamplerConfig, sample
+from recombine.diffusion.schedules import Schedule
+from recombine.errors import UserError
+from recombine.instruments.observation import Denoise
+
+CHUNK = 256  # images at once
+
+
+def stages(model: NetworkDenoiser) -> dict[str, nn.Module]:
+    """The stages of the network in the order of the walk: down.0, ..., bottom, middle, up.0, ..."""
+    network = model.network
+    if not isinstance(network, UNet):
+        raise UserError("activations are read from the stages of a U-Net: this model has another network")
+    down, up = ({f"{side}.{i}": stage for i, stage in enumerate(getattr(network, side))} for side in ("down", "up"))
+    return {**down, "bottom": network.bottom, "middle": network.middle, **up}
+
+
+@torch.no_grad()
+def activations(
+    model: NetworkDenoiser, x: Tensor, sigma: Tensor, condition: Tensor | None, names: Sequence[str]
+) -> dict[str, Tensor]:
+    """What each named stage answers to x [n, C, H, W] at noise level sigma [n].  # [n, D] each, on the CPU"""
+    known = stages(model)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UserError(f"no stage '{unknown[0]}' in this network; it has {', '.join(known)}")
+    heard: dict[str, list[Tensor]] = {name: [] for name in names}
+
+    def listen(name: str) -> torch.utils.hooks.RemovableHandle:
+        return known[name].register_forward_hook(
+            lambda module, given, answer: heard[name].append(answer.flatten(1).float().cpu())
+        )
+
+    handles = [listen(name) for name in names]
+    try:
+        for start in range(0, len(x), CHUNK):
+            part = slice(start, start + CHUNK)
+            model.predict(x[part], sigma[part], None if condition is None else condition[part])
+    finally:
+        for handle in handles:
+            handle.remove()
+    return {name: torch.cat(parts) for name, parts in heard.items()}
+
+
+def last_step(
+    denoise: Denoise,
+    how: SamplerConfig,
+    schedule: Schedule,
+    shape: tuple[int, int, int],
+    condition: Tensor,
+    key: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """x and sigma at the last step of the generation of these samples.  # [n, C, H, W], [n]"""
+    kept: list[tuple[float, Tensor]] = []
+
+    def keep(step: int, sigma: float, x: Tensor, x0: Tensor) -> None:
+        kept[:] = [(sigma, x)]
+
+    sample(denoise, how, schedule, shape, condition, key, keep)
+    sigma, x = kept[0]
+    return x, x.new_full((len(x),), sigma)

@@ -1,0 +1,130 @@
+"""Liang et al. 2024, Figs. 2, 3 and 8: does a network that draws bumps on a torus hold one, and is it learned?
+
+*World.* One bump on a square of 32 x 32 whose opposite sides are joined, labels a tenth of a pixel apart; nothing is
+held out. *Model.* A U-Net that is told sinusoids of the raw label in every block; the label itself is not periodic, so
+a torus has to come from the images. *Measured.* Accuracy; and, for every block at the last step of the generation of
+one sample a pixel: dimension, spectrum, rings, distances to ideal tori, additive fraction, holes. *Nulls.* The same
+numbers of what nobody trained: pixels, pooled pixels, the code of the label, a random layer, the untrained network.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import torch
+
+from recombine.diffusion.samplers import SamplerConfig
+from recombine.instruments.activations import activations, stages
+from recombine.instruments.null_representations import as_grid, label_code, pooled, random_layer
+from recombine.instruments.torus_evaluation import TorusEvaluation, representation_rows
+from recombine.lab.bumps import BumpsRun
+from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.work import Computation, Row, Work
+from recombine.settings import override
+from recombine.studies.bumps import claims_torus, compose
+
+if TYPE_CHECKING:
+    import polars
+
+FULL = override(
+    compose.FULL,
+    {"world.pattern": "bump", "world.periodic": True, "world.margin": 0.0, "split.held_out": None,
+     "evaluation": TorusEvaluation(points=14, first=5_000, sheet_points=6, looks=7).model_dump()},
+)  # fmt: skip
+LAPTOP = override(
+    FULL,
+    {"world.pixels": 16, "split.step": 0.25, "network.channels": 16, "network.multipliers": (1, 2, 2),
+     "network.attention": (), "network.condition.width": 32, "training.images": 100_000, "training.batch": 32,
+     "training.rate": 1e-3, "training.ema_images": 2_000, "evaluation.points": 8, "evaluation.looks": 4,
+     "evaluation.homology": ()},
+)  # fmt: skip
+SMOKE = override(
+    LAPTOP,
+    {"world.pixels": 8, "split.step": 1.0, "network.channels": 8, "network.condition.width": 8,
+     "training.images": 256, "training.ema_images": 64, "evaluation.points": 2, "evaluation.first": 64,
+     "evaluation.looks": 2, "evaluation.sheet_points": 1, "evaluation.sampler": SamplerConfig(steps=4).model_dump()},
+)  # fmt: skip
+
+
+class NullsConfig(Computation):
+    """Representations of a run's world that nobody trained; the untrained network is that of the run."""
+
+    kind: Literal["bumps-torus-nulls"] = "bumps-torus-nulls"
+    run: BumpsRun
+    holes: bool = True  # whether their holes are counted; needs the extra `topology`
+
+    def check(self) -> None:
+        self.run.check()
+
+    def rows(self) -> list[Row]:
+        """The numbers of each, with its distributions."""
+        world, evaluation, code = self.run.world, self.run.evaluation, self.run.network.condition
+        labels = evaluation.places(world)
+        images = world.render(labels)
+        known = {
+            "pixels": as_grid(images),
+            "pooled by 4": as_grid(pooled(images, 4).flatten(1)),
+            "label code": as_grid(label_code(labels, code.width, code.periods)),
+            "random layer": as_grid(random_layer(images, seed=self.seeds.init)),
+        }
+        rows: list[Row] = [{"node": "pixels", "instrument": "places", "value": float(len(labels))}]
+        rows += [row for name, grid in known.items() for row in representation_rows(name, grid, True, self.holes)]
+        model = self.run.with_seeds(self.seeds).model().eval()
+        last = self.run.schedule.sigmas(evaluation.sampler.steps, evaluation.sampler.spacing)[-2]  # before 0
+        sigma = torch.full((len(images),), float(last))
+        for name, values in activations(model, images, sigma, world.condition(labels), list(stages(model))).items():
+            rows += representation_rows(f"untrained {name}", as_grid(values), True, False)
+        return rows
+
+
+def arms(run: BumpsRun, holes: bool) -> dict[str, Work]:
+    """The trained network, and the nulls."""
+    return {claims_torus.TRAINED: run, claims_torus.NULLS: NullsConfig(run=run, holes=holes)}
+
+
+def draw(table: polars.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+    """Training, rings, and what is learned of it all."""
+    from recombine.studies.bumps import drawings_torus
+
+    return {
+        "figure": Drawing(
+            drawings_torus.training(table),
+            "Accuracy, participation ratio and distance to ideal tori over training; spectra at its end.",
+        ),
+        "rings": Drawing(
+            drawings_torus.rings(table, config.world.pixels),
+            "How parallel and how orthogonal rings are: the trained block, ideal tori and what nobody trained.",
+        ),
+        "factorised": Drawing(
+            drawings_torus.factorised(table, config.world.pixels),
+            "Is a block more than a blurred picture? Additive fraction over participation ratio of every block.",
+        ),
+    }
+
+
+EXPERIMENT = Experiment(
+    study="bumps",
+    name="torus",
+    question="Does a network that draws bumps on a torus hold a torus inside, and is it learned?",
+    figure="Liang et al. 2024, Figs. 2, 3, 8",
+    budgets={
+        "smoke": Budget(arms(SMOKE, False), 1, "seconds; proves the path, shows nothing"),
+        "laptop": Budget(arms(LAPTOP, False), 1, "16 px, one seed, minutes on two CPU cores"),
+        "full": Budget(arms(FULL, True), 5, "32 px, five seeds, on one GPU; homology needs the extra `topology`"),
+    },
+    claims=claims_torus.TORUS,
+    draw=draw,
+    notes=(
+        "Periodic: distances wrap around, labels and their sinusoids do not.",
+        "Which block the paper means by layer 4 is not said. Every block is measured; claims are about the first on "
+        "the way up (up.0).",
+        "A circle's two principal components are arbitrary, so cosines between single components mean nothing: rings "
+        "are compared by principal cosines, and by the share of a ring outside of the other's plane, r.",
+        "Representations are the flattened activations of one sample a pixel at the last step of its generation, in "
+        "float32. The untrained network is shown the exact images at that noise level instead.",
+        "Additive fraction: the share of variance that is a function of x plus a function of y. It is 1 for a code "
+        "that has x and y apart (Clifford torus, sums of stripes) and 0.27 for the pixels of a bump of width 1; of "
+        "blurred bumps it is known for every participation ratio, the line in the figure.",
+        "Holes: persistent homology of 16 x 16 places.",
+    ),
+)
