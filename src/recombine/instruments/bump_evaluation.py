@@ -54,6 +54,7 @@ def measure_bumps(
     images = sample(denoise, how, schedule, world.image_shape, condition, key).float().cpu()
     regions = split.region(world, labels)
     rows = rows_of(find_centres(images, world), labels - world.margin, regions, world)
+    rows += darkness_rows(images, labels - world.margin, regions)
     if suffix:
         rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
     kept = [images[_spread(members, evaluation.sheet_images)] for members in members_of(regions).values()]
@@ -79,6 +80,17 @@ def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsW
         ):  # fmt: skip
             rows.append({"node": name, "instrument": f"objects.{what}", "value": part.double().mean().item()})
     return rows
+
+
+def darkness_rows(images: Tensor, truth: Tensor, regions: Sequence[str]) -> list[Row]:
+    """By region: how dark the pixel is that was asked for, from 0 to 1; a lone stripe makes it 0.5."""
+    x, y = (truth.round().long() - 1).clamp(0, images.shape[-1] - 1).T
+    dark = (1 - images[torch.arange(len(images)), 0, y, x].double()) / 2
+    groups = {**members_of(regions), ALL: list(range(len(images)))}
+    return [
+        {"node": name, "instrument": "dark.asked", "value": dark[members].mean().item()}
+        for name, members in groups.items()
+    ]
 
 
 def members_of(regions: Sequence[str]) -> dict[str, list[int]]:

@@ -52,7 +52,6 @@ def training(table: pl.DataFrame) -> Figure:
                 ratio.axhline(value, color=FAINT, linestyle=":", linewidth=1.4)
                 ratio.annotate(name, (0.99, value), xycoords=("axes fraction", "data"), ha="right", va="bottom",
                                fontsize=10, color="#666666")  # fmt: skip
-        ratio.set_yscale("log")
         series = {f"{test}, {name}": f"geometry.{test}.residual to {name}" for test in TESTS for name in TORI[:2]}
         _over_training(distance, table, series, "c   Distance to ideal tori (of r)", "Wasserstein distance")
         _spectra(spectra, table)
@@ -114,17 +113,27 @@ def factorised(table: pl.DataFrame, side: int) -> Figure:
             )
         axes.plot(4, 1, "*", color="#1f77b4", markersize=15, label="Clifford torus")
         axes.plot(2.41, 0.9, "P", color="#2ca02c", markersize=11, label="3D torus")
-        for arm, mark, color in ((NULLS, "s", "#555555"), (TRAINED, "o", INK["trained"])):
-            for node, points in _places(table, arm).items():
-                axes.plot(*points.T, mark, color=color, markersize=6, alpha=0.6)
-                axes.annotate(node, points.mean(0), xytext=(7, 3), textcoords="offset points", fontsize=9, color=color)
+        for node, points in _places(table, NULLS).items():
+            untrained = node.startswith("untrained")
+            name = "untrained network" if untrained else "not a network"
+            known = axes.get_legend_handles_labels()[1]
+            axes.plot(*points.T, "^" if untrained else "s", color="#9467bd" if untrained else "#555555", markersize=7,
+                      alpha=0.6, linestyle="none", label=None if name in known else name)  # fmt: skip
+            if not untrained:
+                axes.annotate(
+                    node, points.mean(0), xytext=(-8, -4), textcoords="offset points", fontsize=10, ha="right"
+                )
+        for number, (node, points) in enumerate(_places(table, TRAINED).items()):
+            axes.plot(*points.T, "o", color=INK["trained"], markersize=7, alpha=0.75, linestyle="none",
+                      label="trained network" if number == 0 else None)  # fmt: skip
+            axes.annotate(node, points.mean(0), xytext=(8, 3), textcoords="offset points", color=INK["trained"])
         axes.set(xscale="log", xlabel="participation ratio", ylabel="additive fraction", ylim=(0, 1.05))
         axes.legend(loc="lower left")
         put_caption(
             figure,
-            f"Red: blocks of the trained network at its end, a dot a seed ({seeds_text(_seeds(table))}). Grey squares: "
-            "what nobody trained. A block on the line is what a blurred picture of the bump would be; one above it "
-            "holds x and y more apart than that.",
+            f"Blocks of the network at the end of its training, a dot a seed ({seeds_text(_seeds(table))}), before it, "
+            "and codes that are no network. On the line lies what a picture of the bump, blurred to that width, would "
+            "be; a code above it holds x and y more apart than that.",
         )
     return figure
 
@@ -146,7 +155,8 @@ def _over_training(axes: Axes, table: pl.DataFrame, series: Mapping[str, str], t
     images_axis(axes)
     axes.set_ylabel(label)
     if len(found) > 1:
-        axes.legend(loc="best", fontsize=10)
+        axes.set_ylim(0, 1.32)
+        axes.legend(loc="upper center", ncols=3, fontsize=10)
     return None
 
 
