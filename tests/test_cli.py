@@ -1,65 +1,22 @@
+"""The command line."""
+
 import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from recombine.files import read_rows
-from recombine.lab import engines
-from recombine.lab.conduct import conduct
+from commands import ENVIRONMENT, NAME, ONE_CORE, SETS, SMOKE, Call, assert_refused, listing, only_run
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import make_plan
 from recombine.lab.store import RunFolder, Store
 from recombine.settings import override
 from recombine.studies.concept_graphs.emergence import EXPERIMENT
-from recombine.training.execution import Execution
 from recombine.training.replica import Replica
-from recombine.training.state import load_tensors
-
-Call = Callable[..., Any]
-
-NAME = "concept-graphs/emergence"
-SMOKE = ("run", NAME, "--budget", "smoke")
-# The settings that make the smoke run the tiny one of the fixtures.
-TINY = {
-    "training.images": 256, "training.batch": 16, "network.channels": 4, "network.multipliers": [1],
-    "evaluation.first": 32, "evaluation.points": 3, "evaluation.images_per_node": 2, "evaluation.sampler.steps": 2,
-    "evaluation.audit.sampler.steps": 5, "evaluation.calibration_images": 4, "evaluation.sheet_points": 2,
-}  # fmt: skip
-SETS = tuple(word for key, value in TINY.items() for word in ("--set", f"{key}={json.dumps(value)}"))
-ONE_CORE = "import os, sys; os.cpu_count = lambda: 1; from recombine.cli import main; sys.exit(main())"
-ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
-
-
-def listing(root: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file with its time and content, but for locks, which name their last holder."""
-    files = (p for p in sorted(root.rglob("*")) if p.is_file() and p.name != "lock")
-    return {str(p.relative_to(root)): (p.stat().st_mtime_ns, p.read_bytes()) for p in files}
-
-
-def only_run(root: Path) -> RunFolder:
-    [run] = Store(root).runs()
-    return run
-
-
-def assert_refused(answer: Any, status: int, *says: str) -> None:
-    """One line that says what to do. Wrong use says nothing else; a failed run may have shown its progress."""
-    assert answer.status == status, answer
-    assert "Traceback" not in answer.err
-    assert len(answer.complaints) == 1, answer.err
-    if status == 2:
-        assert len(answer.err.splitlines()) == 1, answer.err
-    assert answer.out == ""
-    for part in says:
-        assert part in answer.complaints[0]
-
 
 # Wrong use: nothing is written
 
@@ -155,127 +112,6 @@ def test_debug_shows_the_traceback(call: Call, tmp_path: Path) -> None:
 
 
 # Failed runs: what was there stays
-
-
-@pytest.fixture
-def begun(tiny: RunConfig, tmp_path: Path) -> RunFolder:
-    """A run that was stopped half-way, in a store of its own."""
-
-    def stop(news: Any) -> None:
-        if news.images_seen >= 100:
-            raise KeyboardInterrupt
-
-    store = Store(tmp_path / "store")
-    with pytest.raises(KeyboardInterrupt):
-        conduct([tiny], store, Execution.fastest("cpu"), stop, save_seconds=0)
-    return store.run(tiny.address)
-
-
-def test_the_sets_of_this_file_make_the_tiny_run(tiny: RunConfig) -> None:
-    assert make_plan(EXPERIMENT, "smoke", 1, TINY).runs[0].config == tiny
-
-
-@pytest.mark.parametrize("keep", [0, 4, 500, -1])
-def test_a_truncated_checkpoint(call: Call, begun: RunFolder, tmp_path: Path, keep: int) -> None:
-    begun.checkpoint_path.write_bytes(begun.checkpoint_path.read_bytes()[:keep])
-    before = listing(begun.path)
-    answer = call(*SMOKE, *SETS, "--no-report", "--store", tmp_path / "store")
-    assert_refused(answer, 1, "checkpoint", str(begun.checkpoint_path), "move")
-    assert listing(begun.path) == before
-
-
-def test_a_checkpoint_of_another_run(call: Call, begun: RunFolder, smoke_store: Path, tmp_path: Path) -> None:
-    other = only_run(smoke_store)
-    shutil.copy(other.checkpoint_path, begun.checkpoint_path)
-    before = listing(begun.path)
-    answer = call(*SMOKE, *SETS, "--no-report", "--store", tmp_path / "store")
-    assert_refused(answer, 1, f"belongs to run {other.address}", begun.address)
-    assert listing(begun.path) == before
-
-
-@pytest.mark.parametrize("file", ["config.json", "measurements.jsonl", "provenance.json"])
-def test_a_damaged_file_of_a_begun_run(call: Call, begun: RunFolder, tmp_path: Path, file: str) -> None:
-    (begun.path / file).write_text('{"half\n{"half\n{"half\n')
-    before = listing(begun.path)
-    assert_refused(call(*SMOKE, *SETS, "--no-report", "--store", tmp_path / "store"), 1, str(begun.path / file))
-    assert listing(begun.path) == before
-
-
-@pytest.mark.parametrize("file", ["config.json", "measurements.jsonl", "provenance.json", "done.json"])
-@pytest.mark.usefixtures("quick_figures")
-def test_a_damaged_file_of_a_finished_run(call: Call, smoke_copy: Path, file: str) -> None:
-    run = only_run(smoke_copy)
-    (run.path / file).write_text('{"half\n{"half\n{"half\n')
-    before = listing(run.path)
-    if file == "config.json":
-        assert_refused(call("sample", run.address, "--store", smoke_copy), 1, str(run.path / file))
-    else:
-        assert_refused(call("report", NAME, "--budget", "smoke", "--store", smoke_copy), 1, str(run.path / file))
-    assert listing(run.path) == before
-
-
-def test_damaged_claims(call: Call, smoke_copy: Path) -> None:
-    [path] = smoke_copy.glob("experiments/*/*/*/claims.json")
-    path.write_text("[{")
-    assert_refused(call("claims", "--store", smoke_copy), 1, str(path))
-
-
-def test_a_sample_of_a_run_that_is_not_finished(call: Call, begun: RunFolder, tmp_path: Path) -> None:
-    answer = call("sample", begun.address[:6], "--store", tmp_path / "store", "--out", tmp_path / "a.png")
-    assert_refused(answer, 2, "not finished", "resumes")
-    assert not (tmp_path / "a.png").exists()
-
-
-def test_a_loss_that_is_not_a_number(call: Call, tmp_path: Path) -> None:
-    answer = call(*SMOKE, *SETS, "--set", "training.rate=1e30", "--store", tmp_path)
-    assert_refused(answer, 1, "the loss became", "lower training.rate")
-    assert not only_run(tmp_path).done
-    assert not (tmp_path / "experiments").exists()
-
-
-def test_a_full_disk(call: Call, tiny_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = (*SMOKE, *SETS, "--no-report", "--store", tmp_path)
-    monkeypatch.setattr(engines, "conduct", partial(conduct, save_seconds=0))
-    count, replace = [0], os.replace
-
-    def full(source: Any, target: Any) -> None:
-        count[0] += Path(target).name == "checkpoint.safetensors"
-        if count[0] == 3:
-            raise OSError(28, "No space left on device")
-        replace(source, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", full)
-        assert_refused(call(*words), 1, "the disk is full", "same command again")
-    run = only_run(tmp_path)
-    assert int(load_tensors(run.checkpoint_path, run.address)["seen"]) > 0
-    assert call(*words).status == 0
-    assert run.weights_path.read_bytes() == tiny_run.weights_path.read_bytes()
-    assert run.measurements_path.read_bytes() == tiny_run.measurements_path.read_bytes()
-
-
-def test_seeds_in_processes_are_the_seeds_one_by_one_and_a_failing_one_stops_nobody(
-    call: Call, tiny_run: RunFolder, finish: Callable[..., RunFolder], tmp_path: Path
-) -> None:
-    """Three seeds on two workers; seed 1 has a damaged checkpoint: the others are trained to their end."""
-    planned = make_plan(EXPERIMENT, "smoke", 3, TINY).runs
-    store = Store(tmp_path / "pool")
-    broken = store.run(planned[1].address)
-    broken.write_config(planned[1].config)
-    broken.checkpoint_path.write_bytes(b"broken")
-    answer = call(*SMOKE, *SETS, "--seeds", 3, "--workers", 2, "--store", store.root)
-    assert_refused(answer, 1, "is damaged")
-    for alone in (tiny_run, finish(planned[2].config, tmp_path / "alone")):
-        together = store.run(alone.address)
-        assert together.done
-        for name in ("measurements.jsonl", "weights.safetensors"):
-            assert (alone.path / name).read_bytes() == (together.path / name).read_bytes()
-        assert [row["event"] for row in read_rows(together.log_path)] == ["started", "saved"]
-    assert broken.checkpoint_path.read_bytes() == b"broken"
-    assert not (store.root / "experiments").exists()
-
-
-# Answers
 
 
 def test_list(call: Call) -> None:

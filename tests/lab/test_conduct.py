@@ -1,5 +1,4 @@
 import json
-import os
 import shutil
 import signal
 import threading
@@ -9,9 +8,8 @@ from typing import Any
 
 import pytest
 import torch
+from conducting import FAST, assert_same, events, ignore, stop_after
 
-from recombine.errors import RunFailed
-from recombine.files import read_rows
 from recombine.lab import conduct as module
 from recombine.lab.conduct import Progress, conduct
 from recombine.lab.config import RunConfig
@@ -23,36 +21,6 @@ from recombine.training.replica import Replica
 from recombine.training.state import load_tensors
 
 Finish = Callable[..., RunFolder]
-FAST = Execution.fastest("cpu")
-
-
-def ignore(news: Progress) -> None:
-    pass
-
-
-def events(run: RunFolder) -> list[str]:
-    return [row["event"] for row in read_rows(run.log_path)]
-
-
-def assert_same(run: RunFolder, other: RunFolder) -> None:
-    """Everything that a reader of the run sees, to the byte."""
-    for name in ("config.json", "weights.safetensors", "checkpoint.safetensors", "measurements.jsonl"):
-        assert (run.path / name).read_bytes() == (other.path / name).read_bytes(), name
-    samples, others = (sorted((r.path / "samples").iterdir()) for r in (run, other))
-    assert [p.name for p in samples] == [p.name for p in others]
-    assert all(p.read_bytes() == q.read_bytes() for p, q in zip(samples, others, strict=True))
-
-
-def stop_after(config: RunConfig, root: Path, seen: int) -> RunFolder:
-    """Train until at least `seen` images and stop there as Ctrl-C does, with a checkpoint."""
-
-    def interrupt(news: Progress) -> None:
-        if news.images_seen >= seen and not news.text:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        conduct([config], Store(root), FAST, interrupt, save_seconds=0)
-    return Store(root).run(config.address)
 
 
 def test_a_finished_run_says_what_it_is_and_what_it_cost(tiny: RunConfig, tiny_run: RunFolder) -> None:
@@ -222,111 +190,6 @@ def test_control_c_at_any_moment_leaves_a_state_to_go_on_from(
     assert_same(finish(tiny, tmp_path), tiny_run)
 
 
-@pytest.fixture
-def rooted(tiny_run: RunFolder, tmp_path: Path) -> Callable[[str], Path]:
-    """A new store that holds the tiny run, finished."""
-
-    def make(name: str) -> Path:
-        shutil.copytree(tiny_run.path, tmp_path / name / "runs" / tiny_run.address)
-        return tmp_path / name
-
-    return make
-
-
-Rooted = Callable[[str], Path]
-
-
-@pytest.fixture
-def child(tiny: RunConfig) -> RunConfig:
-    """A run on another class from the last weights of the tiny one, with other seeds than that had."""
-    changes = {"split.train": ["111"], "training.images": 128, "seeds.init": 7, "seeds.order": 8}
-    return override(tiny, changes).replace(start=tiny.model_dump())
-
-
-def test_a_child_begins_with_the_last_weights_of_its_start(
-    tiny_run: RunFolder, child: RunConfig, finish: Finish, rooted: Rooted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[dict[str, torch.Tensor]] = []
-    step = Replica.step
-
-    def looked_at(self: Replica) -> None:
-        if self.images_seen == 0:
-            begun.append({name: tensor.clone() for name, tensor in self.tensors().items()})
-        step(self)
-
-    monkeypatch.setattr(Replica, "step", looked_at)
-    run = finish(child, rooted("store"))
-    [tensors], expected = begun, load_tensors(tiny_run.weights_path, tiny_run.address)
-    for name, tensor in expected.items():
-        assert torch.equal(tensors[f"model.{name}"], tensor), name
-        assert not tensor.is_floating_point() or torch.equal(tensors[f"average.{name}"], tensor), name
-    assert all(not tensor.any() for name, tensor in tensors.items() if name.startswith("adam.") or name == "seen")
-    ended = load_tensors(run.weights_path, run.address)
-    assert any(not torch.equal(ended[name], expected[name]) for name in expected)  # it did learn
-
-
-def test_where_nothing_is_learned_a_child_reads_as_its_start_did(
-    tiny_run: RunFolder, child: RunConfig, finish: Finish, rooted: Rooted
-) -> None:
-    still = override(child, {"training.rate": 1e-30, "training.ema_images": 0, "evaluation.audit": None})
-    run = finish(still, rooted("store"))
-
-    def readings(of: RunFolder, seen: int) -> dict[tuple[str, str], float]:
-        rows = [row for row in of.rows() if row["images_seen"] == seen and "@" not in row["instrument"]]
-        return {(row["node"], row["instrument"]): row["value"] for row in rows}
-
-    assert readings(run, 128) == readings(run, 32) == readings(tiny_run, 256)
-    assert len(readings(run, 32)) > 100
-    distances = {row["node"]: row["distance"] for row in run.rows() if row["instrument"] == "reader.product"}
-    assert (distances["111"], distances["000"]) == (0, 3)  # from its own classes, not from those of its start
-
-
-@pytest.mark.parametrize("seen", [16, 64])
-def test_a_child_that_was_stopped_ends_as_if_it_had_never_stopped(
-    tiny_run: RunFolder, child: RunConfig, finish: Finish, rooted: Rooted, seen: int
-) -> None:
-    whole, root = finish(child, rooted("whole")), rooted("stopped")
-    stopped = stop_after(child, root, seen)
-    assert not stopped.done
-    assert 0 < int(load_tensors(stopped.checkpoint_path, stopped.address)["seen"]) < 128
-    assert_same(finish(child, root), whole)
-    assert events(stopped).count("started") == events(stopped).count("resumed") == 1
-    assert_same(Store(root).run(tiny_run.address), tiny_run)
-
-
-@pytest.mark.parametrize("lost", ["weights.safetensors", "done.json", ""], ids=["weights", "unfinished", "everything"])
-def test_without_the_weights_of_its_start_a_child_is_one_line_and_the_rest_of_the_fleet_is_trained(
-    tiny: RunConfig, tiny_run: RunFolder, child: RunConfig, rooted: Rooted, lost: str
-) -> None:
-    store = Store(rooted("store"))
-    start, other = store.run(tiny_run.address), override(tiny, {"training.images": 64})
-    if lost:
-        (start.path / lost).unlink()
-    else:
-        shutil.rmtree(start.path)
-    todo = f"move {start.path} away and give the command again" if start.done else "mend that run first"
-    with pytest.raises(RunFailed) as failure:
-        conduct([child, other], store, FAST, ignore)
-    assert str(failure.value) == f"run {tiny.address}, which this one starts from, has no last weights: {todo}"
-    assert todo.startswith("move" if lost == "weights.safetensors" else "mend")
-    assert [store.run(config.address).done for config in (child, other)] == [False, True]
-    assert not store.run(child.address).checkpoint_path.exists()
-
-
-@pytest.mark.parametrize("lost", ["weights.safetensors", ""], ids=["weights", "everything"])
-def test_a_child_that_was_begun_needs_its_start_no_more(
-    tiny_run: RunFolder, child: RunConfig, finish: Finish, rooted: Rooted, lost: str
-) -> None:
-    whole, root = finish(child, rooted("whole")), rooted("stopped")
-    stop_after(child, root, 64)
-    start = Store(root).run(tiny_run.address)
-    if lost:
-        (start.path / lost).unlink()
-    else:
-        shutil.rmtree(start.path)
-    assert_same(finish(child, root), whole)
-
-
 def test_a_run_goes_on_the_way_it_began(tiny: RunConfig, finish: Finish, tmp_path: Path) -> None:
     plain = Execution.plain("cpu")
     conduct([tiny], Store(tmp_path / "plain"), plain, ignore)
@@ -385,102 +248,3 @@ def test_a_run_that_another_holds_is_waited_for_and_then_left_alone(
         shutil.copytree(tiny_run.path, run.path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("lock"))
     ours.join(30)
     assert texts == ["waiting: another process trains this run", "done before"]
-
-
-def test_lost_weights_end_one_run_with_one_line_and_leave_the_rest_of_the_fleet(
-    tiny: RunConfig, tiny_run: RunFolder, tmp_path: Path
-) -> None:
-    for rate in (1e30, 1e39):  # the loss goes first, the weights go first
-        lost = override(tiny, {"training.rate": rate})
-        root = tmp_path / str(rate)
-        with pytest.raises(RunFailed, match=r"lower training\.rate") as failure:
-            conduct([lost, tiny], Store(root), FAST, ignore, save_seconds=0)
-        assert "\n" not in str(failure.value)
-        assert not Store(root).run(lost.address).done
-        assert_same(Store(root).run(tiny.address), tiny_run)
-
-
-def test_an_earlier_checkpoint_survives_a_loss_that_is_not_a_number(
-    tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, saved = Replica._step, []
-
-    def poisoned(self: Replica) -> None:
-        if self.images_seen == 128:
-            self.parameters[0].data.fill_(float("nan"))
-        whole(self)
-
-    monkeypatch.setattr(Replica, "_step", poisoned)
-    run = Store(tmp_path).run(tiny.address)
-    with pytest.raises(RunFailed, match="became nan"):
-        conduct([tiny], Store(tmp_path), FAST, lambda n: saved.append(n.images_seen), save_seconds=0)
-    tensors = load_tensors(run.checkpoint_path, run.address)
-    assert 0 < int(tensors["seen"]) <= 128
-    assert all(bool(torch.isfinite(t).all()) for t in tensors.values())
-
-
-def test_a_damaged_run_does_not_keep_the_rest_of_the_fleet_from_training(
-    tiny: RunConfig, tiny_run: RunFolder, tmp_path: Path
-) -> None:
-    other = tiny.replace(seeds=Seeds.all(1).model_dump())
-    broken = Store(tmp_path).run(other.address)
-    broken.write_config(other)
-    broken.checkpoint_path.write_bytes(b"broken")
-    with pytest.raises(RunFailed, match="is damaged"):
-        conduct([tiny, other], Store(tmp_path), FAST, ignore)
-    assert broken.checkpoint_path.read_bytes() == b"broken"
-    assert_same(Store(tmp_path).run(tiny.address), tiny_run)
-
-
-@pytest.mark.parametrize("text", ["", "{}", '{"execution": {"device": "cpu", "warp": 9}}'])
-def test_a_damaged_provenance_is_one_line(tiny: RunConfig, tmp_path: Path, text: str) -> None:
-    run = Store(tmp_path).run(tiny.address)
-    run.write_config(tiny)
-    run.provenance_path.write_text(text)
-    with pytest.raises(RunFailed, match=r"provenance\.json"):
-        conduct([tiny], Store(tmp_path), FAST, ignore)
-
-
-@pytest.mark.parametrize("file", ["checkpoint.safetensors", "weights.safetensors", "done.json", "config.json"])
-def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_space(
-    tiny: RunConfig, tiny_run: RunFolder, finish: Finish, tmp_path: Path, file: str
-) -> None:
-    count, replace = [0], os.replace
-
-    def full(source: Any, target: Any) -> None:
-        count[0] += Path(target).name == file
-        if Path(target).name == file and (file != "checkpoint.safetensors" or count[0] == 4):
-            raise OSError(28, "No space left on device")
-        replace(source, target)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "replace", full)
-        with pytest.raises(RunFailed, match="the disk is full") as failure:
-            finish(tiny, tmp_path)
-    run = Store(tmp_path).run(tiny.address)
-    assert file in str(failure.value)
-    assert "\n" not in str(failure.value)
-    assert not list(run.path.glob(".*"))
-    if file != "config.json":
-        assert int(load_tensors(run.checkpoint_path, run.address)["seen"]) > 0
-    assert_same(finish(tiny, tmp_path), tiny_run)
-
-
-def test_a_disk_that_is_full_amid_the_rows_loses_none(
-    tiny: RunConfig, tiny_run: RunFolder, finish: Finish, tmp_path: Path
-) -> None:
-    count, fsync = [0], os.fsync
-
-    def full(handle: int) -> None:
-        if os.readlink(f"/proc/self/fd/{handle}").endswith("measurements.jsonl"):
-            count[0] += 1
-            if count[0] == 3:
-                os.ftruncate(handle, os.fstat(handle).st_size - 1000)  # what did not fit
-                raise OSError(28, "No space left on device")
-        fsync(handle)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(RunFailed, match="the disk is full"):
-            finish(tiny, tmp_path)
-    assert_same(finish(tiny, tmp_path), tiny_run)
