@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from recombine.lab.claims import judge_all
+from recombine.lab.experiment import make_plan
 from recombine.lab.table import COLUMNS
 from recombine.settings import override
 from recombine.studies.bumps.claims_compose import COMPOSE, null_of
@@ -87,3 +88,12 @@ def test_the_figure_is_drawn_from_any_part_of_the_table() -> None:
     for scores in ({"2D": RECALL, "2D+1D": COMPOSED, null_of("2D"): RECALL}, {"2D": RECALL}):
         drawing = EXPERIMENT.draw(table(scores), SMOKE)["figure"]
         assert len(drawing.figure.axes) == len([arm for arm in scores if not arm.startswith("memoriser")]) + 3
+
+
+def test_settings_of_the_training_are_not_the_memorisers() -> None:
+    plan = make_plan(EXPERIMENT, "smoke", None, {"training.images": 512, "world.width": 0.5})
+    works = {run.arm: run.config for run in plan.runs}
+    null, run = works[null_of("2D")], works["2D"]
+    assert isinstance(null, MemoriserConfig)
+    assert null.world.width == 0.5
+    assert run.total == 512

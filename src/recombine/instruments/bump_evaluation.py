@@ -12,6 +12,8 @@ from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
 from recombine.instruments.centres import Centres, find_centres, right
 from recombine.instruments.observation import Denoise, Observation, Row
+from recombine.training.inference import FastDenoiser
+from recombine.training.replica import TrainingConfig
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 from recombine.worlds.splits import NODE_STRIDE
@@ -28,6 +30,16 @@ class PlacesEvaluation(Observation):
         """The labels that are prompted for.  # [n, 2]"""
         centres = world.centres().reshape(world.pixels, world.pixels, 2)
         return centres[:: self.every, :: self.every].flatten(0, 1)
+
+    def check(self, split: LabelSplit) -> None:
+        """Refuse a split that cannot be asked this way."""
+
+    def further(
+        self, sampler: FastDenoiser, schedule: Schedule, world: BumpsWorld, split: LabelSplit, seed: int,
+        training: TrainingConfig, seen: int,
+    ) -> list[Row]:  # fmt: skip
+        """What else is measured at the milestone of so many images seen; an evaluation of another kind adds it."""
+        return []
 
 
 class BumpEvaluation(PlacesEvaluation):

@@ -15,7 +15,9 @@ from recombine.instruments.null_representations import as_grid
 from recombine.instruments.observation import Row
 from recombine.instruments.topology import persistence
 from recombine.training.inference import FastDenoiser
+from recombine.training.replica import TrainingConfig
 from recombine.worlds.bumps import BumpsWorld
+from recombine.worlds.holdouts import LabelSplit
 
 QUANTILES = 41  # of the statistics of ring pairs that a figure shows
 SPECTRUM = 15  # principal components whose share is kept
@@ -30,10 +32,14 @@ class TorusEvaluation(PlacesEvaluation):
     looks: int = Field(default=5, ge=1, description="milestones at which blocks are looked at, the last included")
     homology: tuple[str, ...] = ("up.0",)  # blocks whose holes are counted at the end; needs the extra `topology`
 
-    def look(
-        self, sampler: FastDenoiser, schedule: Schedule, world: BumpsWorld, seed: int, finished: bool
-    ) -> list[Row]:
-        """Rows of every block; at the end of training also distributions and holes."""
+    def further(
+        self, sampler: FastDenoiser, schedule: Schedule, world: BumpsWorld, split: LabelSplit, seed: int,
+        training: TrainingConfig, seen: int,
+    ) -> list[Row]:  # fmt: skip
+        """Rows of every block, at the milestones chosen for it; at the end also distributions and holes."""
+        if seen not in self.chosen(training, self.looks):
+            return []
+        finished = seen == training.total
         device = next(sampler.model.parameters()).device
         labels = self.places(world)
         condition, key = world.condition(labels).to(device), place_keys(world, labels, seed).to(device)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
+from recombine.instruments.band_evaluation import BandEvaluation
 from recombine.instruments.bump_evaluation import BumpEvaluation, measure_bumps, members_of, place_keys, rows_of
 from recombine.instruments.centres import find_centres
 from recombine.instruments.observation import Denoise, Row
@@ -19,13 +20,15 @@ from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 from recombine.worlds.splits import Pool
 
+Kinds = Annotated[BumpEvaluation | TorusEvaluation | BandEvaluation, Field(discriminator="kind")]
+
 
 class BumpsRun(Run):
     """One training on bumps or stripes, complete."""
 
     world: BumpsWorld = BumpsWorld()
     split: LabelSplit = LabelSplit()
-    evaluation: Annotated[BumpEvaluation | TorusEvaluation, Field(discriminator="kind")] = BumpEvaluation()
+    evaluation: Kinds = BumpEvaluation()
 
     @field_validator("evaluation", mode="before")
     @classmethod
@@ -34,6 +37,7 @@ class BumpsRun(Run):
 
     def check(self) -> None:
         self.split.check(self.world)
+        self.evaluation.check(self.split)
         super().check()
 
     def pool(self, device: str) -> Pool:
@@ -54,10 +58,9 @@ class BumpsRun(Run):
         )
 
     def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
-        how = self.evaluation
-        if not isinstance(how, TorusEvaluation) or seen not in how.chosen(self.training, how.looks):
-            return []
-        return how.look(sampler, self.schedule, self.world, self.seeds.sampling, seen == self.total)
+        return self.evaluation.further(
+            sampler, self.schedule, self.world, self.split, self.seeds.sampling, self.training, seen
+        )
 
     def groups(self) -> list[str]:
         return list(members_of(self.split.region(self.world, self.evaluation.places(self.world))))

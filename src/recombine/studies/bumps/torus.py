@@ -9,7 +9,8 @@ numbers of what nobody trained: pixels, pooled pixels, the code of the label, a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -55,6 +56,10 @@ class NullsConfig(Computation):
 
     def check(self) -> None:
         self.run.check()
+
+    def overridden(self, changes: Mapping[str, Any]) -> NullsConfig:
+        """Changed settings are those of the run."""
+        return self.replace(run=self.run.overridden(changes).model_dump(mode="json"))
 
     def rows(self) -> list[Row]:
         """The numbers of each, with its distributions."""

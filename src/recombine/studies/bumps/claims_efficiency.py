@@ -1,0 +1,241 @@
+"""How many images a model of bumps needs as the canvas grows (Liang et al. 2024, Fig 5): the rules.
+
+A fifth of the labels in the image is held out as a square. Overall accuracy is four fifths that of labels outside of it
+and one fifth that of labels inside: the share of pixels that the square holds differs a little from canvas to canvas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from recombine.lab.claims import (
+    Claim,
+    Judgement,
+    NotMeasured,
+    bootstrap_interval,
+    judge_above,
+    judge_below,
+    judge_within,
+)
+from recombine.worlds.holdouts import HELD_OUT, SEEN
+
+if TYPE_CHECKING:
+    import polars as pl
+
+WITH, WITHOUT, RECALL = "stripes", "bumps", "recall"
+Labels = Literal["all", "held out"]
+Counted = Literal["2D", "all"]  # images of bumps alone, or stripes too
+
+MARGIN = 6  # px of labels beyond each side of the image
+HELD = 0.2
+LEVEL = 0.6
+FEWEST_SIZES = 4
+
+
+def named(kind: str, pixels: int, share: float) -> str:
+    """("stripes", 24, 0.2) -> "stripes-24-0.2", the arm."""
+    return f"{kind}-{pixels}-{share:g}"
+
+
+def bumps(pixels: int, share: float) -> int:
+    """How many images of bumps this share of the labels outside of the square is, labels one pixel apart."""
+    reach = math.sqrt(HELD) * pixels / 2
+    side = sum(abs(place - (pixels + 1) / 2) < reach for place in range(1, pixels + 1))
+    return round(share * (pixels**2 - side**2))
+
+
+def stripes(pixels: int) -> int:
+    """How many images of one stripe there are: as many on each side of the image as the margin is wide."""
+    return 4 * MARGIN * pixels
+
+
+def cells(table: pl.DataFrame) -> dict[str, dict[int, list[float]]]:
+    """{kind: {pixels: shares that were trained on}}, ascending."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for arm in table["arm"].unique():
+        kind, *rest = arm.split("-")
+        if rest:
+            found.setdefault(kind, {}).setdefault(int(rest[0]), []).append(float(rest[1]))
+    return {kind: {n: sorted(shares) for n, shares in sorted(own.items())} for kind, own in found.items()}
+
+
+def responses(
+    table: pl.DataFrame, kind: str, labels: Labels = "all", recall: bool = False
+) -> dict[int, dict[int, dict[int, float]]]:
+    """{pixels: {seed: {images of bumps: accuracy at the end}}}, of the models or of nearest-label recall."""
+    found: dict[int, dict[int, dict[int, float]]] = {}
+    ends = _recalled(table) if recall else _ends(table)
+    for pixels, shares in cells(table).get(kind, {}).items():
+        for share in shares:
+            arm = named(kind, pixels, share)
+            seen, held = ends.get((arm, SEEN), {}), ends.get((arm, HELD_OUT), {})
+            for seed in sorted(seen.keys() & held.keys()):
+                overall = (1 - HELD) * seen[seed] + HELD * held[seed]
+                own = found.setdefault(pixels, {}).setdefault(seed, {})
+                own[bumps(pixels, share)] = overall if labels == "all" else held[seed]
+    return found
+
+
+def needed(response: Mapping[int, float], level: float = LEVEL) -> float:
+    """Images of bumps from which on accuracy is at the level, between two numbers tried by a straight line over their
+    logarithm; infinite if it never is, 0 if it is at the least number tried.
+    """
+    numbers, values = list(response), list(response.values())
+    below = [place for place, value in enumerate(values) if value < level]
+    if not below:
+        return 0.0
+    last = below[-1]
+    if last + 1 == len(values):
+        return math.inf
+    rise = (level - values[last]) / (values[last + 1] - values[last])
+    return float(numbers[last] * (numbers[last + 1] / numbers[last]) ** rise)
+
+
+def sizes_needed(
+    table: pl.DataFrame, kind: str, labels: Labels = "all", counted: Counted = "2D", recall: bool = False
+) -> dict[int, dict[int, float]]:
+    """{seed: {pixels: images needed}}; 0 and infinite where it cannot be read."""
+    found: dict[int, dict[int, float]] = {}
+    for pixels, by_seed in responses(table, kind, labels, recall).items():
+        for seed, response in by_seed.items():
+            number = needed(response)
+            extra = stripes(pixels) if counted == "all" and kind == WITH and number else 0
+            found.setdefault(seed, {})[pixels] = number + extra
+    return found
+
+
+def slopes(found: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+    """{seed: slope of log(images needed) over log(N)}, of the seeds where every size has a number."""
+    sizes = {pixels for own in found.values() for pixels in own}
+    if len(sizes) < FEWEST_SIZES:
+        raise NotMeasured(f"a slope needs {FEWEST_SIZES} sizes of the canvas")
+    fits = {}
+    for seed, own in found.items():
+        if set(own) == sizes and all(0 < number < math.inf for number in own.values()):
+            across, up = np.log(list(own)), np.log(list(own.values()))
+            fits[seed] = float(np.polyfit(across, up, 1)[0])
+    return fits
+
+
+def seen_are_drawn(table: pl.DataFrame) -> Judgement:
+    """DE0: accuracy outside of the square where all bumps there were seen, at the kind and size where it is least."""
+    whole = {arm: list(values.values()) for (arm, region), values in _ends(table).items()
+             if region == SEEN and arm.endswith("-1")}  # fmt: skip
+    if not whole:
+        raise NotMeasured("no arm has seen all bumps outside of the square")
+    least = min(whole, key=lambda arm: float(np.mean(whole[arm])))
+    return judge_above(whole[least], 0.9, f"least for {least}")
+
+
+def slope_within(
+    kind: str, low: float, high: float, labels: Labels = "all", counted: Counted = "2D"
+) -> Callable[[pl.DataFrame], Judgement]:
+    """The rule of "images needed grow with this power of N"."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        found = sizes_needed(table, kind, labels, counted)
+        fits = slopes(found)
+        if not fits:
+            raise NotMeasured(f"no seed passes {LEVEL:g} between the numbers tried at every size: {_reading(found)}")
+        return judge_within(list(fits.values()), low, high, f"{_reading(found)}{_beside(table, kind, labels, counted)}")
+
+    return judge
+
+
+def slower_than_recall(table: pl.DataFrame) -> Judgement:
+    """DE1n: the slope with stripes less that of recalling the same sets, images of bumps."""
+    own, null = (slopes(sizes_needed(table, WITH, recall=recall)) for recall in (False, True))
+    return judge_below([own[seed] - null[seed] for seed in own if seed in null], 0.0)
+
+
+def stripes_save(counted: Counted) -> Callable[[pl.DataFrame], Judgement]:
+    """The rule of "on the largest canvas fewer images are needed with stripes than without": factors of two."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        own, other = (sizes_needed(table, kind, counted=counted) for kind in (WITH, WITHOUT))
+        largest = max((pixels for found in own.values() for pixels in found), default=0)
+        pairs = [(own[seed].get(largest, 0.0), other[seed].get(largest, 0.0)) for seed in own if seed in other]
+        readable = [(few, many) for few, many in pairs if 0 < few < math.inf and 0 < many < math.inf]
+        if not readable:
+            raise NotMeasured("no seed has both numbers on the largest canvas")
+        few, many = np.median(readable, axis=0)
+        note = f"N = {largest}: {few:.0f} with, {many:.0f} without (medians of {len(readable)} seeds that have both)"
+        return judge_above([math.log2(many / few) for few, many in readable], 0.0, note)
+
+    return judge
+
+
+def slope_text(found: Mapping[int, Mapping[int, float]]) -> str:
+    """ "slope 1.02 (0.95 to 1.10)", or why there is none."""
+    try:
+        fits = list(slopes(found).values())
+    except NotMeasured:
+        return "no slope: too few sizes"
+    if not fits:
+        return "no slope"
+    interval = bootstrap_interval(fits)
+    spread = "" if interval is None or interval[0] == interval[1] else f" ({interval[0]:.2f} to {interval[1]:.2f})"
+    return f"slope {np.mean(fits):.2f}{spread}"
+
+
+def _ends(table: pl.DataFrame) -> dict[tuple[str, str], dict[int, float]]:
+    """{(arm, region): {seed: accuracy of the model at the end}}, in one pass: there are many arms."""
+    import polars as pl
+
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    rows = table.filter(pl.col("instrument") == "darkest.both").drop_nulls("value").sort("images_seen")
+    for arm, seed, region, value in rows.select("arm", "seed", "node", "value").iter_rows():
+        found.setdefault((arm, region), {})[seed] = value  # the last one stays
+    return found
+
+
+def _recalled(table: pl.DataFrame) -> dict[tuple[str, str], dict[int, float]]:
+    """The same of nearest-label recall."""
+    import polars as pl
+
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    rows = table.filter((pl.col("arm") == RECALL) & pl.col("instrument").str.starts_with("recall."))
+    for arm, seed, instrument, value in rows.select("node", "seed", "instrument", "value").iter_rows():
+        found.setdefault((arm, instrument.removeprefix("recall.")), {})[seed] = value
+    return found
+
+
+def _reading(found: Mapping[int, Mapping[int, float]]) -> str:
+    """The median number at each size, and how many seeds have none."""
+    sizes = sorted({pixels for own in found.values() for pixels in own})
+    medians = {n: float(np.median([own[n] for own in found.values() if n in own])) for n in sizes}
+    words = {0.0: "at once", math.inf: "never"}
+    text = ", ".join(f"N = {n}: {words.get(number, f'{number:.0f}')}" for n, number in medians.items())
+    left = sum(not all(0 < number < math.inf for number in own.values()) for own in found.values())
+    return f"{text}; {left} seeds without a number left out" if left else text
+
+
+def _beside(table: pl.DataFrame, kind: str, labels: Labels, counted: Counted) -> str:
+    try:
+        null = list(slopes(sizes_needed(table, kind, labels, counted, recall=True)).values())
+    except NotMeasured:
+        return ""
+    return f"; recall: slope {np.mean(null):.2f}" if null else "; recall never gets there"
+
+
+EFFICIENCY = (
+    Claim("DE0", "bumps are drawn where they were asked for if all of them were seen (accuracy where it is least)",
+          "not asked (above 0.9); without it the others say little", seen_are_drawn),
+    Claim("DE1", "with stripes the images of bumps that 60% of all labels need grow as N (slope of logarithms)",
+          "about 1 (0.7 to 1.3)", slope_within(WITH, 0.7, 1.3)),
+    Claim("DE1t", "the same, stripes counted too, whose number is 24 N by design", "about 1 (0.7 to 1.3)",
+          slope_within(WITH, 0.7, 1.3, counted="all")),
+    Claim("DE1h", "with stripes the images of bumps that 60% of the held-out labels need grow as N",
+          "about 1 (0.7 to 1.3), if this accuracy is meant", slope_within(WITH, 0.7, 1.3, "held out")),
+    Claim("DE1n", "with stripes the slope is below that of recall from the same sets (difference)",
+          "not asked (below 0)", slower_than_recall),
+    Claim("DE2", "without stripes they grow as N^2", "about 2 (1.7 to 2.3); recall has 2 by counting",
+          slope_within(WITHOUT, 1.7, 2.3)),
+    Claim("DE3", "on the largest canvas stripes save images of bumps (log2 of the ratio)", "fewer (above 0)",
+          stripes_save("2D")),
+    Claim("DE3t", "and save images altogether, stripes counted too", "not asked (above 0)", stripes_save("all")),
+)  # fmt: skip

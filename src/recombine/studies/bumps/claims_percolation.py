@@ -1,0 +1,206 @@
+"""Learning from a share lambda of a lattice of bumps (Liang et al. 2024, Fig 6e): the rules.
+
+A memoriser of the nearest label scores lambda, as any other label of the lattice is a pixel away. What a model scores
+above that is the share of labels it never saw that are right, times 1 - lambda, if those it saw are right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recombine.instruments.bump_evaluation import ALL
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
+from recombine.lab.table import at_end
+from recombine.studies.bumps.claims_percolation_theory import moments
+from recombine.theory.percolation import Critical, critical
+
+if TYPE_CHECKING:
+    import polars as pl
+
+THEORY = "theory"
+THRESHOLDS = (0.005, 0.05)  # of the overlap: the paper's choice for Fig 6c, and that of Fig 14b
+NARROWEST = 0.1
+WIDE = 0.5  # from this width on the paper has accuracy above the line
+FIRST = 0.1  # the lambda from which on that is asked
+MUCH = 0.8  # the lambda from which on the narrowest bumps are learnt
+MARGIN = 0.01
+
+Cell = tuple[float, float]
+"""Sigma and lambda."""
+
+
+def named(width: float, lam: float) -> str:
+    """(0.3, 0.5) -> "sigma-0.3-lambda-0.5", the arm."""
+    return f"sigma-{width:g}-lambda-{lam:g}"
+
+
+def accuracies(table: pl.DataFrame, how: str = "darkest") -> dict[Cell, dict[int, float]]:
+    """{cell: {seed: share of all labels whose sample is right in x and y}} at the end of training, cells ascending."""
+    found: dict[Cell, dict[int, float]] = {}
+    for arm in table["arm"].unique():
+        if arm != THEORY:
+            _, width, _, lam = arm.split("-")
+            found[float(width), float(lam)] = at_end(table, f"{how}.both", arm, [ALL])
+    return {cell: values for cell, values in sorted(found.items()) if values}
+
+
+def unseen(accuracy: float, lam: float) -> float:
+    """The share of labels that were never seen that are right, if all that were seen are."""
+    return (accuracy - lam) / (1 - lam)
+
+
+def half_learnt(table: pl.DataFrame) -> dict[float, dict[int, Critical]]:
+    """{width: {seed: the lambda from which on half of the labels never seen are right}}"""
+    cells = {cell: values for cell, values in accuracies(table).items() if cell[1] < 1}
+    found: dict[float, dict[int, Critical]] = {}
+    for width in sorted({width for width, _ in cells}):
+        own = {lam: values for (other, lam), values in cells.items() if other == width}
+        for seed in sorted(set.intersection(*map(set, own.values()))):
+            curve = [unseen(values[seed], lam) for lam, values in own.items()]
+            found.setdefault(width, {})[seed] = critical(list(own), curve)
+    return found
+
+
+def wider_is_better(table: pl.DataFrame) -> Judgement:
+    """P1: what the next wider bump gains, the mean over lambda below 1, at the step of width where that is least."""
+    means = _over_lambda(table)
+    if len(means) < 2:
+        raise NotMeasured("two widths with the same lambdas and seeds are needed")
+    steps = {f"{narrow:g} to {wide:g}": means[wide] - means[narrow] for narrow, wide in pairwise(means)}
+    least = min(steps, key=lambda step: float(steps[step].mean()))
+    every = ", ".join(f"{width:g}: {values.mean():.2f}" for width, values in means.items())
+    return judge_above(steps[least], 0.0, f"from {least}; accuracy over lambda {every}")
+
+
+def above_the_line(table: pl.DataFrame) -> Judgement:
+    """P2: accuracy less lambda at the width from 0.5 on and the lambda where that is least."""
+    cells = {
+        cell: list(v.values()) for cell, v in accuracies(table).items() if cell[0] >= WIDE and FIRST <= cell[1] < 1
+    }
+    if not cells:
+        raise NotMeasured(f"no width from {WIDE:g} on was trained on a part of the lattice")
+    width, lam = min(cells, key=lambda cell: float(np.mean(cells[cell])) - cell[1])
+    return judge_above(np.array(cells[width, lam]) - lam, MARGIN, f"least at sigma = {width:g}, lambda = {lam:g}")
+
+
+def narrow_needs_much(table: pl.DataFrame) -> Judgement:
+    """P3: of the narrowest bumps, the unseen share that is right below lambda 0.8, where that is most."""
+    return _narrowest(table, much=False)
+
+
+def much_is_enough(table: pl.DataFrame) -> Judgement:
+    """P3b: and from 0.8 on, where that is least."""
+    return _narrowest(table, much=True)
+
+
+def learnt_when_all_is_seen(table: pl.DataFrame) -> Judgement:
+    """P0: accuracy with the whole lattice, at the width where that is least."""
+    whole = {width: list(values.values()) for (width, lam), values in accuracies(table).items() if lam == 1}
+    if not whole:
+        raise NotMeasured("no width was trained on the whole lattice")
+    width = min(whole, key=lambda width: float(np.mean(whole[width])))
+    return judge_above(whole[width], 0.9, f"least at sigma = {width:g}")
+
+
+def follows_in_order(table: pl.DataFrame) -> Judgement:
+    """P4: the rank correlation over widths of the lambda at which half is learnt with the critical lambda of theory."""
+    from scipy.stats import spearmanr
+
+    learnt, theory = half_learnt(table), moments(table, THEORY)
+    values = []
+    for seed in sorted(theory):
+        widths = [width for width, own in learnt.items() if seed in own]
+        model = [_ranked(learnt[width][seed]) for width in widths]
+        expected = [min(theory[seed].get((width, THRESHOLDS[0]), math.nan), 2.0) for width in widths]
+        if len(set(model)) > 1 and len(set(expected)) > 1 and not any(map(math.isnan, expected)):
+            values.append(float(spearmanr(model, expected).statistic))
+    return judge_above(values, 0.8, "any order in sigma would do: theory has the same one at every threshold")
+
+
+def follows_in_place(threshold: float) -> Callable[[pl.DataFrame], Judgement]:
+    """P5: factors of two between the lambda at which half is learnt and the critical one, at the worst width."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        ratios = place_ratios(table, threshold)
+        worst = {seed: max(abs(math.log2(ratio)) for ratio in own.values()) for seed, own in ratios.items() if own}
+        if not worst:
+            raise NotMeasured("no width has both lambdas within what was tried")
+        widths = sorted({width for own in ratios.values() for width in own})
+        shown = ", ".join(f"{w:g}: {np.median([own[w] for own in ratios.values() if w in own]):.2g}" for w in widths)
+        return judge_below(list(worst.values()), 1.0, f"learnt / critical, where both can be read: {shown}")
+
+    return judge
+
+
+def place_ratios(table: pl.DataFrame, threshold: float) -> dict[int, dict[float, float]]:
+    """{seed: {width: lambda at which half is learnt, over the critical one}}, where both curves cross one half."""
+    learnt, theory = half_learnt(table), moments(table, THEORY)
+    return {
+        seed: {
+            width: own[seed].value / cells[width, threshold]
+            for width, own in learnt.items()
+            if seed in own and own[seed].outcome == "crosses" and 0 < cells.get((width, threshold), math.inf) < math.inf
+        }
+        for seed, cells in theory.items()
+    }
+
+
+def _over_lambda(table: pl.DataFrame) -> dict[float, NDArray[np.float64]]:
+    """{width: mean accuracy over lambda below 1, a value a seed}, where every width has the lambda and the seed."""
+    cells = accuracies(table)
+    widths, lams = sorted({width for width, _ in cells}), sorted({lam for _, lam in cells if lam < 1})
+    shared = [lam for lam in lams if all((width, lam) in cells for width in widths)]
+    if not shared:
+        return {}
+    seeds = sorted(set.intersection(*(set(cells[width, lam]) for width in widths for lam in shared)))
+    if not seeds:
+        return {}
+    return {
+        width: np.array([np.mean([cells[width, lam][seed] for lam in shared]) for seed in seeds]) for width in widths
+    }
+
+
+def _narrowest(table: pl.DataFrame, much: bool) -> Judgement:
+    shares = {
+        lam: [unseen(value, lam) for value in values.values()]
+        for (width, lam), values in accuracies(table).items()
+        if width == NARROWEST and lam < 1 and (lam >= MUCH) == much
+    }
+    if not shares:
+        raise NotMeasured(f"sigma = {NARROWEST:g} was not trained on such a share")
+    pick = min if much else max
+    lam = pick(shares, key=lambda lam: float(np.mean(shares[lam])))
+    note = f"{'least' if much else 'most'} at lambda = {lam:g}; the memoriser 0"
+    return (judge_above if much else judge_below)(shares[lam], 0.5, note)
+
+
+def _ranked(found: Critical) -> float:
+    """Where it stands in an order: what is never learnt last, what is learnt from the first lambda on first."""
+    return {"crosses": found.value, "never": 2.0, "below": 0.0}[found.outcome]
+
+
+NO_NUMBER = "Fig 6e, no number in the text"
+PERCOLATION = (
+    Claim("P0", "every width is learnt when all of the lattice is seen (accuracy where it is least)",
+          "not asked (above 0.9); without it the others say little", learnt_when_all_is_seen),
+    Claim("P1", "at the same lambda wider bumps are learnt better (gain of the next width, mean over lambda, smallest)",
+          "Fig 6e: ordered in sigma (above 0)", wider_is_better),
+    Claim("P2", "from sigma = 0.5 on accuracy is above lambda, which a memoriser scores (difference where it is least)",
+          f"{NO_NUMBER} (above 0.01)", above_the_line),
+    Claim("P3", "sigma = 0.1 is not learnt below lambda = 0.8 (share of unseen labels that are right, where most are)",
+          "learnt at 0.8 to 0.9 only (below 0.5)", narrow_needs_much),
+    Claim("P3b", "and is learnt from 0.8 on (share of unseen labels that are right, where fewest are)",
+          "learnt at 0.8 to 0.9 (above 0.5); a memoriser has 0.8 to 0.9 of all labels right, none of these",
+          much_is_enough),
+    Claim("P4", "the lambda at which half of the unseen labels are right is ordered as the critical lambda of "
+          "percolation (rank correlation over widths)", "learning follows percolation (above 0.8)", follows_in_order),
+    *(Claim(f"P5-{threshold:g}", f"and is within a factor of two of it, at threshold {threshold:g} (log2 of the ratio, "
+            "at the worst width)", "the threshold was chosen to fit (below 1)", follows_in_place(threshold))
+      for threshold in THRESHOLDS),
+)  # fmt: skip

@@ -1,0 +1,148 @@
+"""Learning from a share of a lattice: the memoriser scores that share, and verdicts on made-up tables."""
+
+import math
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+import torch
+
+from recombine.lab.bumps import BumpsRun
+from recombine.lab.claims import judge_all
+from recombine.lab.table import make_table
+from recombine.settings import override
+from recombine.studies.bumps.claims_percolation import (
+    PERCOLATION,
+    THEORY,
+    accuracies,
+    half_learnt,
+    named,
+    place_ratios,
+)
+from recombine.studies.bumps.memoriser import memoriser
+from recombine.studies.bumps.percolation import EXPERIMENT, FULL, LAMBDAS, SMOKE, WIDTHS, arms
+from recombine.studies.bumps.percolation_theory import PercolationConfig
+from recombine.worlds.holdouts import nested_order
+
+Model = Callable[[float, float], float]
+"""Sigma and lambda -> share of unseen labels that are right."""
+CRITICAL = {0.3: 0.18, 0.5: 0.09, 0.7: 0.05}  # made up, at threshold 0.005; 0.1 never, 1.0 at once
+LEARNT = {0.1: 0.7, 0.3: 0.25, 0.5: 0.12, 0.7: 0.07, 1.0: 0.03}
+
+
+def percolates(width: float, lam: float) -> float:
+    """Learnt a bit above the critical lambda of each width; the narrowest at 0.7."""
+    return 1 / (1 + (LEARNT[width] / lam) ** 6)
+
+
+def recalls(width: float, lam: float) -> float:
+    return 0.0
+
+
+def table(model: Model, seeds: int = 5, theory: bool = True) -> pl.DataFrame:
+    rows = [
+        ("bumps", "percolation", named(width, lam), seed, 1000, "all", None, "darkest.both",
+         lam + (1 - lam) * (model(width, lam) + 0.002 * seed * (model is not recalls)))
+        for width in WIDTHS for lam in LAMBDAS for seed in range(seeds)
+    ]  # fmt: skip
+    if theory:
+        for seed in range(seeds):
+            for width in WIDTHS:
+                for threshold, later in ((0.005, 1.0), (0.05, 4.0)):
+                    node = f"s={width:g},threshold={threshold:g}"
+                    head = ("bumps", "percolation", THEORY, seed, 0, node, None)
+                    rows.append((*head, "percolates", float(width > 0.1)))
+                    rows.append((*head, "critical", later * CRITICAL[width] if width in CRITICAL else None))
+    return make_table(rows)
+
+
+def verdicts(found: pl.DataFrame) -> dict[str, str]:
+    return {claim["claim"]: claim["verdict"] for claim in judge_all(PERCOLATION, found, "bumps", "percolation", "full")}
+
+
+def test_the_paper_holds_where_learning_follows_percolation() -> None:
+    found = verdicts(table(percolates))
+    assert found.pop("P5-0.05") == "fails"  # four times as late: one threshold fits, not the other
+    assert set(found.values()) == {"holds"}
+
+
+def test_a_memoriser_is_nothing_but_the_line() -> None:
+    found = verdicts(table(recalls))
+    assert found == {"P0": "holds", "P1": "fails", "P2": "fails", "P3": "holds", "P3b": "fails", "P4": "undecided",
+                     "P5-0.005": "undecided", "P5-0.05": "undecided"}  # fmt: skip
+
+
+def test_an_order_turned_round_and_bumps_learnt_from_few_refute_it() -> None:
+    found = verdicts(
+        table(lambda width, lam: percolates({0.1: 1.0, 0.3: 0.7, 0.5: 0.5, 0.7: 0.3, 1.0: 0.1}[width], lam))
+    )
+    assert (found["P1"], found["P3"], found["P4"]) == ("fails", "fails", "fails")
+
+
+def test_few_seeds_and_no_theory_leave_it_open() -> None:
+    assert set(verdicts(table(percolates, seeds=4)).values()) == {"undecided"}
+    found = verdicts(table(percolates, theory=False))
+    assert [found[name] for name in ("P1", "P2", "P4", "P5-0.005")] == ["holds", "holds", "undecided", "undecided"]
+    assert set(verdicts(make_table([])).values()) == {"undecided"}
+
+
+def test_half_is_read_where_the_unseen_pass_it() -> None:
+    found = half_learnt(table(percolates, seeds=1))
+    assert {width: own[0].outcome for width, own in found.items()} == {
+        0.1: "crosses", 0.3: "crosses", 0.5: "crosses", 0.7: "crosses", 1.0: "below"
+    }  # fmt: skip
+    assert found[0.1][0].value == pytest.approx(0.7, abs=0.03)
+    assert found[0.3][0].value == pytest.approx(0.25, abs=0.04)
+    ratios = place_ratios(table(percolates, seeds=1), 0.005)[0]
+    assert sorted(ratios) == [0.3, 0.5, 0.7]  # 0.1 never percolates, 1.0 always did
+    assert ratios[0.3] == pytest.approx(found[0.3][0].value / 0.18)
+
+
+def test_arms_are_read_back_and_empty_ones_left_out() -> None:
+    found = accuracies(table(recalls, seeds=2))
+    assert list(found) == [(width, lam) for width in WIDTHS for lam in LAMBDAS]
+    assert found[0.3, 0.2] == {0: pytest.approx(0.2), 1: pytest.approx(0.2)}
+
+
+@pytest.mark.parametrize("width", [0.1, 1.0])
+def test_the_memoriser_scores_lambda_exactly(width: float) -> None:
+    run = override(FULL, {"world.pixels": 8, "world.width": width, "split.share": 0.5})
+    found = {(row["node"], row["instrument"]): row["value"] for row in memoriser(run, 1.0).rows()}
+    assert found["all", "darkest.both"] == 0.5
+    if width == 1:  # narrower bumps are one pixel, which says nothing of places between pixels
+        assert found["all", "fine.both"] == 0.5
+
+
+def test_the_sets_are_those_whose_percolation_is_computed() -> None:
+    """Nested in lambda, the same at every width, and in the order that the theory takes its sites in."""
+    side = FULL.world.pixels
+    made = arms(FULL, (0.1, 1.0), (0.1, 0.35))
+    sets = {
+        name: {tuple(label) for label in run.split.labels(run.world, 3).tolist()}
+        for name, run in made.items()
+        if isinstance(run, BumpsRun)
+    }
+    assert sets[named(0.1, 0.1)] == sets[named(1.0, 0.1)] < sets[named(1.0, 0.35)] == sets[named(0.1, 0.35)]
+    first = nested_order(side**2, 3)[: round(0.1 * side**2)]
+    sites = torch.stack([first // side, first % side], 1) + 1
+    assert sets[named(0.1, 0.1)] == {tuple(map(float, site)) for site in sites.tolist()}
+    theory = made[THEORY]
+    assert isinstance(theory, PercolationConfig)
+    assert theory.pixels == side
+
+
+def test_budgets() -> None:
+    for budget in EXPERIMENT.budgets.values():
+        *runs, theory = budget.arms
+        assert theory == THEORY
+        assert all(not math.isnan(sum(map(float, name.split("-")[1::2]))) for name in runs)
+        for run in budget.arms.values():
+            run.check()
+    full = EXPERIMENT.budgets["full"]
+    assert full.seeds >= 5
+    assert len({run.total for name, run in full.arms.items() if name != THEORY}) == 1
+
+
+def test_the_figure_is_drawn_from_any_part_of_the_table() -> None:
+    for found in (table(percolates), table(recalls, seeds=1), table(percolates, theory=False), make_table([])):
+        assert len(EXPERIMENT.draw(found, SMOKE)["figure"].figure.axes) == 5
