@@ -61,6 +61,16 @@ def override(settings: S, changes: Mapping[str, Any]) -> S:
     return build(type(settings), data)
 
 
+def has_key(settings: Settings, dotted: str) -> bool:
+    """Whether there is a setting of this name below these."""
+    place: Any = settings.model_dump(mode="json")
+    for key in dotted.split("."):
+        if not isinstance(place, dict) or key not in place:
+            return False
+        place = place[key]
+    return True
+
+
 def canonical(settings: Settings) -> str:
     """The one JSON text of these settings: sorted keys, no spaces."""
     return json.dumps(settings.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))

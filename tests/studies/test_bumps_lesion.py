@@ -143,7 +143,7 @@ def test_a_smoke_run_is_measured_across_its_band(tmp_path: Path) -> None:
 
 def test_recall_takes_over_what_it_shares_with_its_run() -> None:
     null = recall(SMOKE)
-    changed = null.overridden({"training.images": 64, "world.pixels": 16})
+    changed = null.following({"training.images": 64, "world.pixels": 16})
     assert changed == null.replace(world={**null.world.model_dump(), "pixels": 16})
 
 

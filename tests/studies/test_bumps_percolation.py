@@ -62,27 +62,27 @@ def verdicts(found: pl.DataFrame) -> dict[str, str]:
 
 def test_the_paper_holds_where_learning_follows_percolation() -> None:
     found = verdicts(table(percolates))
-    assert found.pop("P5-0.05") == "fails"  # four times as late: one threshold fits, not the other
+    assert found.pop("PC5-0.05") == "fails"  # four times as late: one threshold fits, not the other
     assert set(found.values()) == {"holds"}
 
 
 def test_a_memoriser_is_nothing_but_the_line() -> None:
     found = verdicts(table(recalls))
-    assert found == {"P0": "holds", "P1": "fails", "P2": "fails", "P3": "holds", "P3b": "fails", "P4": "undecided",
-                     "P5-0.005": "undecided", "P5-0.05": "undecided"}  # fmt: skip
+    assert found == {"PC0": "holds", "PC1": "fails", "PC2": "fails", "PC3": "holds", "PC3b": "fails",
+                     "PC4": "undecided", "PC5-0.005": "undecided", "PC5-0.05": "undecided"}  # fmt: skip
 
 
 def test_an_order_turned_round_and_bumps_learnt_from_few_refute_it() -> None:
     found = verdicts(
         table(lambda width, lam: percolates({0.1: 1.0, 0.3: 0.7, 0.5: 0.5, 0.7: 0.3, 1.0: 0.1}[width], lam))
     )
-    assert (found["P1"], found["P3"], found["P4"]) == ("fails", "fails", "fails")
+    assert (found["PC1"], found["PC3"], found["PC4"]) == ("fails", "fails", "fails")
 
 
 def test_few_seeds_and_no_theory_leave_it_open() -> None:
     assert set(verdicts(table(percolates, seeds=4)).values()) == {"undecided"}
     found = verdicts(table(percolates, theory=False))
-    assert [found[name] for name in ("P1", "P2", "P4", "P5-0.005")] == ["holds", "holds", "undecided", "undecided"]
+    assert [found[name] for name in ("PC1", "PC2", "PC4", "PC5-0.005")] == ["holds", "holds", "undecided", "undecided"]
     assert set(verdicts(make_table([])).values()) == {"undecided"}
 
 

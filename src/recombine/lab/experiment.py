@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from recombine.errors import UserError
 from recombine.lab.claims import Claim
-from recombine.lab.work import Work
+from recombine.lab.work import Computation, Work
 from recombine.seeds import Seeds
 
 if TYPE_CHECKING:
@@ -94,6 +94,15 @@ def find_experiment(registry: Mapping[str, Experiment], address: str) -> Experim
     return registry[address]
 
 
+def changed_arms(arms: Mapping[str, Work], changes: Mapping[str, Any]) -> dict[str, Work]:
+    """Every arm with these settings changed; computations beside runs follow as far as they have them."""
+    beside = not all(isinstance(work, Computation) for work in arms.values())
+    return {
+        arm: work.following(changes) if beside and isinstance(work, Computation) else work.overridden(changes)
+        for arm, work in arms.items()
+    }
+
+
 def make_plan(
     experiment: Experiment, budget: str, seeds: int | None = None, overrides: Mapping[str, Any] | None = None,
     only: str | None = None,
@@ -107,8 +116,7 @@ def make_plan(
     if count < 1:
         raise UserError(f"--seeds {count}: at least one seed is needed")
     runs = []
-    for arm, base in chosen.arms.items():
-        config = base.overridden(overrides)
+    for arm, config in changed_arms(chosen.arms, overrides).items():
         config.check()
         fixed = {key.removeprefix("seeds."): value for key, value in overrides.items() if key.startswith("seeds.")}
         for seed in range(count):

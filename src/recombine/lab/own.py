@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from recombine.errors import UserError
-from recombine.lab.experiment import Budget, Experiment, find_experiment
+from recombine.lab.experiment import Budget, Experiment, changed_arms, find_experiment
 from recombine.settings import Settings
 
 STUDY = "own"
@@ -55,7 +55,8 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
     changes = {str(key): value for key, value in data.items() if key not in OF_THE_FILE}
     budgets = {}
     for name, budget in base.budgets.items():
-        arms = {arm: config.overridden(dict(_flat(config, changes))) for arm, config in budget.arms.items()}
+        first = next(iter(budget.arms.values()))
+        arms = changed_arms(budget.arms, dict(_flat(first, changes)))
         budgets[name] = Budget(arms, seeds or budget.seeds, budget.says)
     return replace(
         base,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from recombine.seeds import Seeds
-from recombine.settings import Settings, fingerprint, override
+from recombine.settings import Settings, fingerprint, has_key, override
 
 Row = dict[str, Any]
 
@@ -54,6 +54,10 @@ class Computation(Work):
 
     def check(self) -> None:
         """Nothing beyond what the settings themselves refuse, unless a computation says so."""
+
+    def following(self, changes: Mapping[str, Any]) -> Self:
+        """The same beside runs whose settings are changed: it takes over those that it has, the rest are the runs'."""
+        return self.overridden({key: value for key, value in changes.items() if has_key(self, key)})
 
     @abstractmethod
     def rows(self) -> list[Row]:

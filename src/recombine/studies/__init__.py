@@ -1,7 +1,18 @@
 """Studies: the experiments of each paper, written like its method section."""
 
 from recombine.lab.experiment import Experiment
-from recombine.studies.bumps import compose, encodings, exact, lesion, percolation_theory, squares, torus
+from recombine.studies.bumps import (
+    compose,
+    compose_bumps,
+    efficiency,
+    encodings,
+    exact,
+    lesion,
+    percolation,
+    percolation_theory,
+    squares,
+    torus,
+)
 from recombine.studies.concept_graphs import (
     adversarial,
     blank,
@@ -35,7 +46,7 @@ CONCEPT_SPACE = (speed, trajectories, hidden)
 IDENTITY_MAPPING = (order, stages, swing_by, descents, hierarchy, truncation, failure, phase_diagram, linear_denoiser,
                     diffusion)  # fmt: skip
 
-BUMPS = (torus, compose, percolation_theory, lesion, squares, encodings, exact)
+BUMPS = (torus, compose, compose_bumps, efficiency, percolation_theory, percolation, lesion, squares, encodings, exact)
 
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.address: module.EXPERIMENT

@@ -68,7 +68,7 @@ def half_learnt(table: pl.DataFrame) -> dict[float, dict[int, Critical]]:
 
 
 def wider_is_better(table: pl.DataFrame) -> Judgement:
-    """P1: what the next wider bump gains, the mean over lambda below 1, at the step of width where that is least."""
+    """PC1: what the next wider bump gains, the mean over lambda below 1, at the step of width where that is least."""
     means = _over_lambda(table)
     if len(means) < 2:
         raise NotMeasured("two widths with the same lambdas and seeds are needed")
@@ -79,7 +79,7 @@ def wider_is_better(table: pl.DataFrame) -> Judgement:
 
 
 def above_the_line(table: pl.DataFrame) -> Judgement:
-    """P2: accuracy less lambda at the width from 0.5 on and the lambda where that is least."""
+    """PC2: accuracy less lambda at the width from 0.5 on and the lambda where that is least."""
     cells = {
         cell: list(v.values()) for cell, v in accuracies(table).items() if cell[0] >= WIDE and FIRST <= cell[1] < 1
     }
@@ -90,17 +90,17 @@ def above_the_line(table: pl.DataFrame) -> Judgement:
 
 
 def narrow_needs_much(table: pl.DataFrame) -> Judgement:
-    """P3: of the narrowest bumps, the unseen share that is right below lambda 0.8, where that is most."""
+    """PC3: of the narrowest bumps, the unseen share that is right below lambda 0.8, where that is most."""
     return _narrowest(table, much=False)
 
 
 def much_is_enough(table: pl.DataFrame) -> Judgement:
-    """P3b: and from 0.8 on, where that is least."""
+    """PC3b: and from 0.8 on, where that is least."""
     return _narrowest(table, much=True)
 
 
 def learnt_when_all_is_seen(table: pl.DataFrame) -> Judgement:
-    """P0: accuracy with the whole lattice, at the width where that is least."""
+    """PC0: accuracy with the whole lattice, at the width where that is least."""
     whole = {width: list(values.values()) for (width, lam), values in accuracies(table).items() if lam == 1}
     if not whole:
         raise NotMeasured("no width was trained on the whole lattice")
@@ -109,7 +109,7 @@ def learnt_when_all_is_seen(table: pl.DataFrame) -> Judgement:
 
 
 def follows_in_order(table: pl.DataFrame) -> Judgement:
-    """P4: the rank correlation over widths of the lambda at which half is learnt with the critical lambda of theory."""
+    """PC4: the rank correlation over widths of the lambda at which half is learnt with the critical one of theory."""
     from scipy.stats import spearmanr
 
     learnt, theory = half_learnt(table), moments(table, THEORY)
@@ -124,7 +124,7 @@ def follows_in_order(table: pl.DataFrame) -> Judgement:
 
 
 def follows_in_place(threshold: float) -> Callable[[pl.DataFrame], Judgement]:
-    """P5: factors of two between the lambda at which half is learnt and the critical one, at the worst width."""
+    """PC5: factors of two between the lambda at which half is learnt and the critical one, at the worst width."""
 
     def judge(table: pl.DataFrame) -> Judgement:
         ratios = place_ratios(table, threshold)
@@ -187,20 +187,20 @@ def _ranked(found: Critical) -> float:
 
 NO_NUMBER = "Fig 6e, no number in the text"
 PERCOLATION = (
-    Claim("P0", "every width is learnt when all of the lattice is seen (accuracy where it is least)",
+    Claim("PC0", "every width is learnt when all of the lattice is seen (accuracy where it is least)",
           "not asked (above 0.9); without it the others say little", learnt_when_all_is_seen),
-    Claim("P1", "at the same lambda wider bumps are learnt better (gain of the next width, mean over lambda, smallest)",
+    Claim("PC1", "at the same lambda wider bumps are learnt better (gain of the next width, mean over lambda, least)",
           "Fig 6e: ordered in sigma (above 0)", wider_is_better),
-    Claim("P2", "from sigma = 0.5 on accuracy is above lambda, which a memoriser scores (difference where it is least)",
+    Claim("PC2", "from sigma = 0.5 on accuracy is above lambda, which a memoriser scores (difference where least)",
           f"{NO_NUMBER} (above 0.01)", above_the_line),
-    Claim("P3", "sigma = 0.1 is not learnt below lambda = 0.8 (share of unseen labels that are right, where most are)",
+    Claim("PC3", "sigma = 0.1 is not learnt below lambda = 0.8 (share of unseen labels that are right, where most are)",
           "learnt at 0.8 to 0.9 only (below 0.5)", narrow_needs_much),
-    Claim("P3b", "and is learnt from 0.8 on (share of unseen labels that are right, where fewest are)",
+    Claim("PC3b", "and is learnt from 0.8 on (share of unseen labels that are right, where fewest are)",
           "learnt at 0.8 to 0.9 (above 0.5); a memoriser has 0.8 to 0.9 of all labels right, none of these",
           much_is_enough),
-    Claim("P4", "the lambda at which half of the unseen labels are right is ordered as the critical lambda of "
+    Claim("PC4", "the lambda at which half of the unseen labels are right is ordered as the critical lambda of "
           "percolation (rank correlation over widths)", "learning follows percolation (above 0.8)", follows_in_order),
-    *(Claim(f"P5-{threshold:g}", f"and is within a factor of two of it, at threshold {threshold:g} (log2 of the ratio, "
-            "at the worst width)", "the threshold was chosen to fit (below 1)", follows_in_place(threshold))
+    *(Claim(f"PC5-{threshold:g}", f"and is within a factor of two of it, at threshold {threshold:g} (log2 of their "
+            "ratio, at the worst width)", "the threshold was chosen to fit (below 1)", follows_in_place(threshold))
       for threshold in THRESHOLDS),
 )  # fmt: skip

@@ -3,8 +3,7 @@
 It neither composes nor interpolates: every sample is a training image. What it scores is what recalling earns a model.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Literal
 
 import torch
 from pydantic import Field
@@ -31,11 +30,6 @@ class MemoriserConfig(Computation):
 
     def check(self) -> None:
         self.split.check(self.world)
-
-    def overridden(self, changes: Mapping[str, Any]) -> Self:
-        """Takes over what it shares with the run it stands beside: how that is trained does not matter here."""
-        shared = {key: value for key, value in changes.items() if key.split(".")[0] in ("seeds", "world", "split")}
-        return super().overridden({key: value for key, value in shared.items() if key != "split.step"})
 
     def rows(self) -> list[Row]:
         """Accuracy by region, as for a trained model."""

@@ -91,11 +91,11 @@ EXPERIMENT = Experiment(
         "Labels lie in the middle of pixels, so the nearest other label is a pixel away and never counts as right: a "
         "memoriser scores lambda exactly. That a model has 0.8 of the labels right at lambda = 0.8 is no learning.",
         "The share of unseen labels that are right, (accuracy - lambda) / (1 - lambda), takes for granted that those "
-        "seen are right; where they are not it is too low, and below 0 if not even recall is perfect. P0 asks for it.",
+        "seen are right; where they are not it is too low, and below 0 if not even recall is perfect. PC0 asks for it.",
         "`learnt`: more than half of the labels never seen are right. The paper gives no definition; half is ours, as "
         "for the critical lambda, where half of the set hangs together.",
         "Where half is learnt at the first lambda tried, or hangs together from three bumps on, no place can be read "
-        "off and P5 leaves the width out; P4 takes it for the smallest.",
+        "off and PC5 leaves the width out; PC4 takes it for the smallest.",
         "By the darkest pixel alone: a bump of sigma = 0.1 is one dark pixel, and the fine estimate cannot tell "
         "where in it the bump is.",
         "Not here: learned maps (Fig 15) and losses over data (Fig 14c); losses are not among what a run measures.",

@@ -4,8 +4,7 @@ It is the memoriser without the sampling: what an optimal denoiser with a narrow
 training set, in a second. Sweeps with many hold-outs stand beside it.
 """
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Literal
 
 import numpy as np
 import torch
@@ -27,8 +26,6 @@ LEVEL = 1e-6  # px: a label that is only so much farther than the nearest is as 
 class RecallConfig(Computation):
     """A training set, and where it is asked."""
 
-    SHARED: ClassVar = ("seeds", "world", "split")
-
     kind: Literal["bumps-recall"] = "bumps-recall"
     world: BumpsWorld = BumpsWorld()
     split: LabelSplit = LabelSplit()
@@ -37,10 +34,6 @@ class RecallConfig(Computation):
 
     def check(self) -> None:
         self.split.check(self.world)
-
-    def overridden(self, changes: Mapping[str, Any]) -> Self:
-        """Takes over what it shares with the run it stands beside: how that is trained does not matter here."""
-        return super().overridden({key: value for key, value in changes.items() if key.split(".")[0] in self.SHARED})
 
     def rows(self) -> list[Row]:
         """Accuracy by region, and across the band if there is one, as for a trained model."""

@@ -57,7 +57,7 @@ class NullsConfig(Computation):
     def check(self) -> None:
         self.run.check()
 
-    def overridden(self, changes: Mapping[str, Any]) -> NullsConfig:
+    def following(self, changes: Mapping[str, Any]) -> NullsConfig:
         """Changed settings are those of the run."""
         return self.replace(run=self.run.overridden(changes).model_dump(mode="json"))
 
