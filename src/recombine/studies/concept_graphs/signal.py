@@ -72,7 +72,7 @@ EXPERIMENT = Experiment(
     question="Which concept comes last: the one with the weakest pixel signal, or the rarest?",
     figure="beyond the paper",
     budgets={
-        "smoke": Budget(_arms(override(emergence.SMOKE, {"world.pixels": 16}), 512), 1, "seconds; proves the path"),
+        "smoke": Budget(_arms(override(emergence.SMOKE, {"world.pixels": 16}), 128), 1, "seconds; proves the path"),
         "laptop": Budget(
             _arms(emergence.LAPTOP, 40_000, ("as-is", "weak-color", "weak-size")),
             1,
