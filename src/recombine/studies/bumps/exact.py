@@ -107,6 +107,20 @@ def draw(table: polars.DataFrame, config: MachineConfig) -> dict[str, Drawing]:
     }
 
 
+SEEN = (
+    "A memoriser that was never trained shows the pattern that the paper reads as composing without interpolating, to "
+    "the last label: 1.00 for the coordinate that was seen, 0.33 for the other, 0.11 for both (E1). So that pattern is "
+    "no evidence of either; and a memoriser of 2D+1D does not compose (E2).",
+    "Arithmetic on scores does not either: what the x place says plus what the y place says recalls the same labels as "
+    "the memoriser (E3). A wide label kernel only loses the place.",
+    "What places two stripes that were never seen together is locality with each number matched for itself: 0.73 "
+    "where the arms meet (E5 asked for 0.8, after 0.92 in a smaller trial at 32 px), from lone stripes alone 0.75. But "
+    "the crossing stays as grey as one stripe, 0.50 (E6), as no image that matches has a crossing there. The darkest "
+    "pixel then says nothing (0.03): what a trained model of 2D+1D adds is the crossing.",
+    "The price is what was seen: such a machine draws seen crossings grey too (0.56), and 2D alone teaches it nothing.",
+)
+"""What the full budget shows, in words."""
+
 EXPERIMENT = Experiment(
     study="bumps",
     name="exact",
@@ -119,6 +133,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_exact.EXACT,
     draw=draw,
+    seen=SEEN,
     notes=(
         "16 px, stripes of 0.75, x or y in [6, 11] held out: the first and the last of six held-out labels are less "
         "than a pixel from one that was seen, so recalling scores 2/6 for a coordinate and 4/36 for both.",
