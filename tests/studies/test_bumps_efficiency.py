@@ -22,7 +22,7 @@ from recombine.studies.bumps.claims_efficiency import (
     slopes,
     stripes,
 )
-from recombine.studies.bumps.efficiency import EXPERIMENT, SHARES, SIZES, RecallConfig, training_set
+from recombine.studies.bumps.efficiency import EXPERIMENT, SHARES, SIZES, RecallBySizeConfig, training_set
 from recombine.studies.bumps.memoriser import MemoriserConfig
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
@@ -114,7 +114,7 @@ def test_sets_have_as_many_images_as_is_said(pixels: int) -> None:
 
 
 def test_recall_without_stripes_is_the_share_that_was_seen() -> None:
-    config = RecallConfig(sizes=(12, 16), shares=(0.25, 1.0))
+    config = RecallBySizeConfig(sizes=(12, 16), shares=(0.25, 1.0))
     found = {(row["node"], row["instrument"]): row["value"] for row in config.with_seeds(Seeds.all(2)).rows()}
     for pixels in config.sizes:
         for share in config.shares:
@@ -132,7 +132,7 @@ def test_recall_is_what_the_memoriser_samples(kind: str) -> None:
     world, split = training_set(kind, 12, 0.5)
     sampled = {row["node"]: row["value"] for row in MemoriserConfig(world=world, split=split).rows()
                if row["instrument"] == "darkest.both"}  # fmt: skip
-    exact = {row["instrument"]: row["value"] for row in RecallConfig(sizes=(12,), shares=(0.5,)).rows()
+    exact = {row["instrument"]: row["value"] for row in RecallBySizeConfig(sizes=(12,), shares=(0.5,)).rows()
              if row["node"] == named(kind, 12, 0.5)}  # fmt: skip
     assert sampled[SEEN] == pytest.approx(exact["recall.seen"], abs=0.04)  # ties fall as they fall
     assert sampled[HELD_OUT] == exact["recall.held out"] == 0

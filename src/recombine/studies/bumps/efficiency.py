@@ -39,7 +39,7 @@ def training_set(kind: str, pixels: int, share: float) -> tuple[BumpsWorld, Labe
     return world, LabelSplit(step=1.0, parts=("2D", "1D") if kind == WITH else ("2D",), held_out=held_out, share=share)
 
 
-class RecallConfig(Computation):
+class RecallBySizeConfig(Computation):
     """What the nearest label earns, for every combination of kind, size and share."""
 
     kind: Literal["bumps-recall-by-size"] = "bumps-recall-by-size"
@@ -74,7 +74,7 @@ def arms(base: BumpsRun, sizes: tuple[int, ...], shares: tuple[float, ...]) -> d
     for kind, pixels, share in product(KINDS, sizes, shares):
         world, split = training_set(kind, pixels, share)
         runs[named(kind, pixels, share)] = base.replace(world=world.model_dump(), split=split.model_dump())
-    return {**runs, RECALL: RecallConfig(sizes=sizes, shares=shares)}
+    return {**runs, RECALL: RecallBySizeConfig(sizes=sizes, shares=shares)}
 
 
 def draw(table: polars.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
