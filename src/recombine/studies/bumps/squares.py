@@ -28,7 +28,7 @@ INSIDE: dict[str, object] = {
     "world.margin": 0.0, "split.parts": ("2D",), "split.held_out": {"kind": "square", "side": SIDES[0]},
 }  # fmt: skip
 FULL = override(compose.FULL, {**INSIDE, "training.images": 300_000, "evaluation.points": 6})
-LAPTOP = override(compose.LAPTOP, {**INSIDE, "training.images": 60_000, "evaluation.points": 4})
+LAPTOP = override(compose.LAPTOP, {**INSIDE, "training.images": 90_000, "evaluation.points": 4})
 SMOKE = override(compose.SMOKE, {**INSIDE, "split.step": 0.5})
 
 
