@@ -5,12 +5,12 @@ SPEED = (
     "blue are an empty paper (147,008 images seen, radii 0.4 apart), and 0.27 still at the end; the three trained "
     "classes lose none. With weak colours it is 0.25 at most, and 0.02 at the end.",
     "Which images count decides the paper's headline. Over all images, by the reader, colour with the strongest "
-    "signal is the last to be learned (P1 and P2 fail, the wrong way round). Among images that hold an object its "
-    "time falls from 268,032 to 16,256 images as colours move from 0.2 to 0.8 apart: P1o, the paper's direction, and "
-    "steeper than its 4.8 in every seed. The paper's classifier has to name a colour even for an empty paper, and so "
-    "do the linear probes here: by them the same pair is 120,320 and 7,296, but in two of five seeds weak colours "
-    "count as learned by 6,000 images, when images are still noise. P1o to P3o were added after the first seed was "
-    "seen.",
+    "signal is the last to be learned (P1 fails, the wrong way round; P2 leans that way). Among images that hold an "
+    "object its time falls from 268,032 to 16,256 images as colours move from 0.2 to 0.8 apart: P1o, the paper's "
+    "direction, and steeper than its 4.8 in every seed. The paper's classifier has to name a colour even for an empty "
+    "paper, and so do the linear probes here: by them the same pair is 120,320 and 7,296, but in two of five seeds "
+    "weak colours count as learned by 6,000 images, when images are still noise. P1o to P3o were added after the "
+    "first seed was seen.",
     "Competition reproduces (P3, P3o): with weak colours, radii 0.4 apart instead of 0.2 double the time of colour, "
     "in every seed, by either count.",
     "Size depends little on its own signal here (P2o undecided: 36,160 images at both ends), where the paper has 1.6.",
