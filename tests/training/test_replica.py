@@ -8,44 +8,17 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from replicas import BATCH, NETWORK, POOL, SCHEDULE, SHORT, SPLIT, WORLD, advance, make_model, make_replica
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
-from recombine.diffusion.losses import denoising_loss
-from recombine.diffusion.schedules import LinearSchedule
-from recombine.errors import RunFailed, UserError
-from recombine.settings import build
+from recombine.denoisers.unet import UNetConfig
+from recombine.errors import RunFailed
 from recombine.training import replica as module
 from recombine.training.execution import Execution
-from recombine.training.replica import EMA_RAMP, Replica, TrainingConfig, batch_loss, draw_batch
+from recombine.training.replica import EMA_RAMP, TrainingConfig, batch_loss
 from recombine.training.state import load_tensors, save_tensors
-from recombine.worlds.shapes import ShapesWorld
-from recombine.worlds.splits import design, draw, make_pool
-
-WORLD = ShapesWorld(pixels=8, position_jitter=0.0)
-SPLIT = design("H32-train1").replace(count=20)
-POOL = make_pool(WORLD, SPLIT, 0)
-SCHEDULE = LinearSchedule()
-NETWORK = UNetConfig(channels=8, multipliers=(1, 2))
-BATCH = 8
-SHORT = TrainingConfig(images=6 * BATCH, batch=BATCH, rate=3e-4)
-
-
-def make_model(network=NETWORK, seed=0):
-    with seeds.torch_seeded(seed):
-        return NetworkDenoiser(UNet(network, WORLD.image_shape, WORLD.condition_widths), "noise")
-
-
-def make_replica(config=SHORT, execution=None, network=NETWORK, order=0, init=0):
-    return Replica(make_model(network, init), POOL, SCHEDULE, config, order, execution or Execution())
-
-
-def advance(replica, steps):
-    for _ in range(steps):
-        replica.step()
-    return replica
+from recombine.worlds.splits import draw, make_pool
 
 
 def copied(replica):
@@ -321,78 +294,6 @@ def test_a_compiled_loss_equals_the_eager_one_and_serves_every_replica(monkeypat
     torch._dynamo.reset()
 
 
-DRAW_SIGMA = SCHEDULE.drawer(torch.device("cpu"))
-
-
-def batch_keys(count, order=0):
-    return seeds.keys(order, "order", torch.arange(count))
-
-
-def test_without_a_mask_the_loss_is_that_of_the_whole_condition():
-    assert TrainingConfig().mask == 0
-    model, key = make_model(), batch_keys(BATCH)
-    images, condition = draw(POOL, key)
-    sigma, noise = DRAW_SIGMA(seeds.uniform(key, lane=2)), seeds.normal(key, WORLD.image_shape, lane=3)
-    expected = denoising_loss(model, images, noise, sigma, condition)
-    assert torch.equal(whole_loss(model, key, 0.0), expected)
-
-
-def whole_loss(model, key, mask):
-    return batch_loss(model, *draw_batch(POOL, key, mask), key, DRAW_SIGMA, "simple")
-
-
-@pytest.fixture
-def handed(monkeypatch):
-    """What a batch hands to the loss: images, noise, sigma, condition."""
-    monkeypatch.setattr(module, "denoising_loss", lambda model, *parts: parts[:4])
-
-    def parts(pool, mask, count=BATCH):
-        key = batch_keys(count)
-        return batch_loss(None, *draw_batch(pool, key, mask), key, DRAW_SIGMA, "simple")
-
-    return parts
-
-
-@pytest.mark.parametrize("mask", [0.1, 0.3, 0.8])
-def test_a_mask_hides_whole_concepts_each_by_itself(handed, mask):
-    n, full = 4000, replace(POOL, conditions=torch.ones_like(POOL.conditions))
-    _, _, sigma, condition = handed(full, mask, n)
-    assert ((condition == 0) | (condition == 1)).all()
-    hidden = condition == 0
-    assert POOL.owner.tolist() == [0, 0, 1, 1, 1, 2]
-    first = hidden[:, [0, 2, 5]].float()  # [n, concepts]
-    assert torch.equal(first[:, POOL.owner], hidden.float())  # all numbers of a concept, or none
-    error = math.sqrt(mask * (1 - mask) / n)
-    assert (first.mean(0) - mask).abs().max() < 4.5 * error
-    together = torch.corrcoef(torch.cat([first, sigma.log()[:, None]], 1).T) - torch.eye(4)
-    assert together.abs().max() < 4.5 / math.sqrt(n)
-    cube = mask**3
-    assert (first.all(1).float().mean() - cube).abs() < 4.5 * math.sqrt(cube * (1 - cube) / n)
-
-
-def test_a_mask_changes_nothing_but_what_is_hidden(handed):
-    plain, masked = handed(POOL, 0.0, 500), handed(POOL, 0.3, 500)
-    for one, other in zip(plain[:3], masked[:3], strict=True):
-        assert torch.equal(one, other)
-    shown = masked[3] != 0
-    assert torch.equal(masked[3][shown], plain[3][shown])
-    for concept in range(3):
-        numbers = POOL.owner == concept
-        same = (masked[3] == plain[3])[:, numbers].all(1)
-        gone = (masked[3] == 0)[:, numbers].all(1)
-        assert (same ^ gone).all()  # every concept has a number that is not zero
-    more = handed(POOL, 0.6, 500)[3]
-    assert (more[~shown] == 0).all()  # a larger mask hides what a smaller one hides
-
-
-def test_a_replica_trains_with_the_mask_of_its_config():
-    losses = {mask: advance(make_replica(SHORT.replace(mask=mask)), 1).take_loss() for mask in (0.0, 0.5)}
-    for mask, loss in losses.items():
-        expected = whole_loss(make_model(), batch_keys(BATCH), mask)
-        assert loss == pytest.approx(expected.item(), abs=1e-6)
-    assert losses[0.5] != pytest.approx(losses[0.0], abs=1e-5)
-
-
 def test_one_process_compiles_more_kinds_of_networks_than_torch_expects(monkeypatch):
     torch._dynamo.reset()
     monkeypatch.setattr(
@@ -404,23 +305,6 @@ def test_one_process_compiles_more_kinds_of_networks_than_torch_expects(monkeypa
             replica = make_replica(execution=replace(Execution(), compile=True), network=network)
             assert advance(replica, 1).take_loss() > 0
     torch._dynamo.reset()
-
-
-def test_a_masked_draw_is_one_graph():
-    """No data-dependent control flow: it can be captured."""
-    torch._dynamo.reset()
-    compiled, key = torch.compile(draw_batch, backend="eager", dynamic=False, fullgraph=True), batch_keys(BATCH)
-    for ours, plain in zip(compiled(POOL, key, 0.5), draw_batch(POOL, key, 0.5), strict=True):
-        assert torch.equal(ours, plain)
-    torch._dynamo.reset()
-
-
-@pytest.mark.parametrize("mask", [-0.1, 1, 1.5, "half", None])
-def test_a_mask_that_hides_too_much_or_too_little_is_refused_in_one_line(mask):
-    with pytest.raises(UserError) as caught:
-        build(TrainingConfig, {"mask": mask})
-    assert f"'mask' = {mask!r}" in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_preparing_without_graphs_changes_nothing():

@@ -8,7 +8,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from recombine.lab.bumps import BumpsRun
@@ -23,6 +22,7 @@ from recombine.lab.figures import (
 )
 from recombine.lab.table import group_curves
 from recombine.studies.bumps.claims_compose import accuracy, null_of
+from recombine.studies.bumps.drawings_bars import bar, memoriser_mark, trained_arms
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
 
 REGIONS = {
@@ -36,7 +36,7 @@ WIDTH = 0.26
 
 def by_region(table: pl.DataFrame, config: BumpsRun) -> Figure:
     """The regions, a panel for each training set; below, the crossings never seen over training."""
-    arms = [arm for arm in dict.fromkeys(table["arm"].to_list()) if not arm.startswith(null_of(""))]
+    arms = trained_arms(table)
     columns = len(arms) + 1
     with house_style():
         figure = Figure(figsize=(4.5 * columns, 10.2), layout="constrained")
@@ -50,7 +50,7 @@ def by_region(table: pl.DataFrame, config: BumpsRun) -> Figure:
             axes.set_title(title)
             draw_series(axes, {arm: group_curves(table, f"{how}.both", arm, NEVER_SEEN) for arm in arms})
         handles: list[Artist] = [Patch(color=color, label=name) for name, color in COORDINATES.items()]
-        handles.append(Line2D([], [], color="black", linewidth=2.4, label="memoriser"))
+        handles.append(memoriser_mark())
         above.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
         put_caption(
             figure,
@@ -69,10 +69,7 @@ def _bars(axes: Axes, table: pl.DataFrame, arm: str) -> None:
             values = _values(table, arm, region, what)
             if not values:
                 continue
-            axes.bar(at, float(np.mean(values)), WIDTH * 0.92, color=color, alpha=0.75)
-            axes.plot(np.full(len(values), at), values, "o", color=color, markersize=4, markeredgecolor="white")
-            for null in _values(table, null_of(arm), region, what)[:1]:
-                axes.plot([at - WIDTH / 2, at + WIDTH / 2], [null, null], color="black", linewidth=2.4)
+            bar(axes, at, WIDTH, color, values, next(iter(_values(table, null_of(arm), region, what)), None))
     axes.set_xticks(range(len(REGIONS)), [name for name, _ in REGIONS.values()])
     accuracy_axis(axes)
 

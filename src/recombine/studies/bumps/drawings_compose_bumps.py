@@ -1,10 +1,8 @@
 """The figure of bumps composed from stripes and few bumps (Liang et al. 2024, Fig 4g)."""
 
-import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from recombine.lab.figures import (
@@ -18,6 +16,7 @@ from recombine.lab.figures import (
 from recombine.lab.table import at_end, group_curves
 from recombine.studies.bumps.claims_compose import null_of
 from recombine.studies.bumps.claims_compose_bumps import HELD, WITH, WITHOUT
+from recombine.studies.bumps.drawings_bars import bar, memoriser_mark, trained_arms
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
 
 REGIONS = {SEEN: "seen", VERTICAL: "vertical\narm", HORIZONTAL: "horizontal\narm", INTERSECTION: "inter-\nsection"}
@@ -28,7 +27,7 @@ WIDTH = 0.8  # of all bars of a region
 
 def figure(table: pl.DataFrame) -> Figure:
     """By region, and over training; both right."""
-    arms = [arm for arm in dict.fromkeys(table["arm"].to_list()) if not arm.startswith(null_of(""))]
+    arms = trained_arms(table)
     with house_style():
         drawn = Figure(figsize=(16, 7.4), layout="constrained")
         bars, over = drawn.subplots(1, 2, width_ratios=(1.35, 1))
@@ -39,8 +38,7 @@ def figure(table: pl.DataFrame) -> Figure:
         _draw_nulls(over, table)
         over.set_title("b   Where no bump was seen, over training")
         handles = [Patch(color=color, label=_title(arm)) for arm, color in zip(arms, COLORS, strict=False)]
-        memoriser = Line2D([], [], color="black", linewidth=2.4, label="memoriser")
-        drawn.legend(handles=[*handles, memoriser], loc="outside upper center", ncols=len(handles) + 1)
+        drawn.legend(handles=[*handles, memoriser_mark()], loc="outside upper center", ncols=len(handles) + 1)
         put_caption(
             drawn,
             "(a) Share of labels whose sample is right in x and y, by the darkest pixel, at the end of training; dots "
@@ -60,11 +58,9 @@ def _draw_bars(axes: Axes, table: pl.DataFrame, arms: list[str]) -> None:
             values = list(at_end(table, "darkest.both", arm, [region]).values())
             if not values:
                 continue
-            axes.bar(at, float(np.mean(values)), 0.92 * step, color=color, alpha=0.8)
-            axes.plot(np.full(len(values), at), values, "o", color=color, markersize=5, markeredgecolor="white")
             kind, _, _ = arm.partition("-")
-            for null in list(at_end(table, "darkest.both", null_of(kind), [region]).values())[:1]:
-                axes.plot([at - 0.46 * step, at + 0.46 * step], [null, null], color="black", linewidth=2.4, zorder=4)
+            nulls = at_end(table, "darkest.both", null_of(kind), [region])
+            bar(axes, at, step, color, values, next(iter(nulls.values()), None))
     axes.set_xticks(range(len(REGIONS)), list(REGIONS.values()))
     axes.axvspan(0.5, 3.5, color="#F4F4F4", zorder=0)
     axes.text(3.46, 1.02, "no bump was seen", ha="right", va="top", color="#777777", fontsize=12)

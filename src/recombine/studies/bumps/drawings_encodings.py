@@ -8,7 +8,6 @@ import torch
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from torch import Tensor
 
@@ -28,6 +27,7 @@ from recombine.lab.figures import (
 from recombine.lab.table import Curve, group_curves
 from recombine.studies.bumps.claims_compose import BOTH, HELD_COORDINATE, Asked, null_of
 from recombine.studies.bumps.claims_encodings import ANGLES, ENCODINGS, LONG, RAW, SCALAR, arm_of, means, recalled
+from recombine.studies.bumps.drawings_bars import bar, memoriser_mark
 from recombine.worlds.holdouts import HORIZONTAL, SEEN, VERTICAL, Cross
 
 SHOWN: dict[str, tuple[tuple[Asked, ...], str]] = {
@@ -53,7 +53,7 @@ def by_encoding(table: pl.DataFrame, codes: Mapping[str, BumpsRun]) -> Figure:
             _draw_bars(axes, table, part)
         _draw_training(panels[1, 1], table)
         handles: list[Artist] = [Patch(color=color, alpha=0.8, label=name) for name, (_, color) in SHOWN.items()]
-        handles.append(Line2D([], [], color="black", linewidth=2.4, label="memoriser"))
+        handles.append(memoriser_mark())
         figure.legend(handles=handles, loc="outside upper center", ncols=4)
         seeds = table.filter(~pl.col("arm").str.starts_with(null_of("")))["seed"].n_unique()
         put_caption(
@@ -104,13 +104,9 @@ def _draw_bars(axes: Axes, table: pl.DataFrame, part: str) -> None:
             at, values = place + offset, _values(table, arm_of(part, encoding), asked, "fine")
             if not values:
                 continue
-            axes.bar(at, float(np.mean(values)), WIDTH * 0.92, color=color, alpha=0.8)
-            axes.plot(np.full(len(values), at), values, "o", color=color, markersize=5, markeredgecolor="white")
+            bar(axes, at, WIDTH, color, values, _recalled(table, part, asked))
             darkest = float(np.mean(_values(table, arm_of(part, encoding), asked, "darkest")))
             axes.plot([at - WIDTH / 3, at + WIDTH / 3], [darkest] * 2, color="white", linewidth=2.2)
-            null = _recalled(table, part, asked)
-            if null is not None:
-                axes.plot([at - WIDTH / 2, at + WIDTH / 2], [null, null], color="black", linewidth=2.4)
     axes.set_xticks(range(len(present)), [NAMES[encoding] for encoding in present])
     axes.grid(False, axis="x")
     accuracy_axis(axes)
