@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from recombine.diffusion.schedules import Schedule
-from recombine.instruments.activations import activations, last_step, stages
+from recombine.instruments.activations import activations, compact, last_step, stages
 from recombine.instruments.bump_evaluation import PlacesEvaluation, place_keys
 from recombine.instruments.geometry import Geometry, measure
 from recombine.instruments.null_representations import as_grid
@@ -47,7 +47,7 @@ class TorusEvaluation(PlacesEvaluation):
         names = list(stages(sampler.model))
         rows: list[Row] = []
         for name, values in activations(sampler.model, x, sigma, condition, names).items():
-            rows += representation_rows(name, as_grid(values), finished, finished and name in self.homology)
+            rows += representation_rows(name, as_grid(compact(values)), finished, finished and name in self.homology)
         return rows
 
 

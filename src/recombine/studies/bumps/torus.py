@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 
 from recombine.diffusion.samplers import SamplerConfig
-from recombine.instruments.activations import activations, stages
+from recombine.instruments.activations import activations, compact, stages
 from recombine.instruments.null_representations import as_grid, label_code, pooled, random_layer
 from recombine.instruments.torus_evaluation import TorusEvaluation, representation_rows
 from recombine.lab.bumps import BumpsRun
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FULL = override(
     compose.FULL,
     {"world.pattern": "bump", "world.periodic": True, "world.margin": 0.0, "split.held_out": None,
-     "evaluation": TorusEvaluation(points=14, first=5_000, sheet_points=6, looks=7).model_dump()},
+     "evaluation": TorusEvaluation(points=12, first=5_000, sheet_points=5, looks=5).model_dump()},
 )  # fmt: skip
 LAPTOP = override(
     FULL,
@@ -78,7 +78,7 @@ class NullsConfig(Computation):
         last = self.run.schedule.sigmas(evaluation.sampler.steps, evaluation.sampler.spacing)[-2]  # before 0
         sigma = torch.full((len(images),), float(last))
         for name, values in activations(model, images, sigma, world.condition(labels), list(stages(model))).items():
-            rows += representation_rows(f"untrained {name}", as_grid(values), True, False)
+            rows += representation_rows(f"untrained {name}", as_grid(compact(values)), True, False)
         return rows
 
 

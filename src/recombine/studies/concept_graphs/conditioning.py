@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.settings import override
-from recombine.studies.concept_graphs import claims_conditioning, emergence
+from recombine.studies.concept_graphs import claims_conditioning, emergence, seen
 
 if TYPE_CHECKING:
     import polars
@@ -73,4 +73,5 @@ EXPERIMENT = Experiment(
         "Prompts are always complete.",
         "The paper's text concatenates the concepts' embeddings; `joint` goes further and binds them in one MLP.",
     ),
+    seen=seen.CONDITIONING,
 )

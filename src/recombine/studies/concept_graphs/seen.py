@@ -80,3 +80,20 @@ SIGNAL = (
     "help the shape (0.00 at the end). The paper's explanation, that the rare value comes last, is one of two forces, "
     "the smaller one here.",
 )
+
+CONDITIONING = (
+    "Composition is not built in by summing embeddings. Told each image's own values, one joint embedding composes at "
+    "distance 1 as well as a sum of three (1.00 and 1.00 with attention, 0.93 and 1.00 without). The gain of the sum "
+    "(C1) is small with tuples (0.04 to 0.08) and large where the condition is partly masked (0.40): there the joint "
+    "embedding does not even draw what it was trained on (0.84), the sum does.",
+    "How it acts matters more: the same sum, added to the features instead of multiplying them, loses shapes (C2; "
+    "1.00 to 0.75 with attention, 0.55 without). Tuples instead of values lose sizes (C3; small comes out as large in "
+    "about a quarter), but help at distance 2: 111 stands at 0.52 with tuples and a sum, at 0.30 with values, after "
+    "120,000 images.",
+    "What harms most is to keep a concept from the network in three tenths of the images (C4, 0.63): blue triangles "
+    "become blue circles. In training blue went with circles only, and a network that is not told the shape learns to "
+    "infer it from the colour; asked with all concepts it still does. The masks of classifier-free guidance drop the "
+    "whole condition at once and do not teach this.",
+    "Attention adds little at distance 1 (C5, 0.05, nearly all of it where the embedding is added) and decides "
+    "distance 2 for continuous conditions: without it 111 is never drawn (0.00 to 0.01 in all three entries).",
+)

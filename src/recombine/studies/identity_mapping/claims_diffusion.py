@@ -95,6 +95,23 @@ def runs_swing_by(table: pl.DataFrame) -> Judgement:
     return Judgement(k / n, interval, n, verdict_above(interval, CHANCE, n), f"{k} of {n} runs, {images} images each")
 
 
+def weak_swings_more(table: pl.DataFrame) -> Judgement:
+    """S13w: the rise of a run's error with weak colour less that with stronger colours, means over arms; one value a
+    seed. Whatever shakes a run in training shakes both.
+    """
+    weak = weak_arms(table)
+    strong = [arm for arm in dict.fromkeys(table["arm"].to_list()) if arm not in weak]
+    rises = [
+        [{seed: setback(corner_error(way)) for seed, (_, way) in paths(table, arm).items()} for arm in arms]
+        for arms in (weak, strong)
+    ]
+    seeds = sorted(set.intersection(*(set(each) for side in rises for each in side))) if strong else []
+    if not seeds:
+        raise NotMeasured("no seed has arms with weak and with stronger colour")
+    above, below = ([float(np.mean([each[seed] for each in side])) for seed in seeds] for side in rises)
+    return judge_above([a - b for a, b in zip(above, below, strict=True)], 0.0, f"{len(weak)} arms and {len(strong)}")
+
+
 def mean_swings_by(table: pl.DataFrame) -> Judgement:
     """S13m: the rise of the smoothed mean's error as a share of its largest, the mean over arms with weak colour; the
     interval is over seeds drawn again.
@@ -159,6 +176,12 @@ DIFFUSION = (
         "with weak colour the error of single runs rises again, beyond noise (share of runs; by chance 0.05)",
         "beyond: the paper shows the mean (above 0.05)",
         runs_swing_by,
+    ),
+    Claim(
+        "S13w",
+        "that rise is larger than with stronger colours (difference of the error)",
+        "beyond: what noise of training alone would not give (above 0)",
+        weak_swings_more,
     ),
     Claim(
         "S13m",
