@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from recombine.errors import UserError
 
 Prediction = Literal["noise", "x0", "v", "edm"]
+Network = Callable[[Tensor, Tensor, Tensor | None], Tensor]  # of scaled x, noise level and condition
 
 
 class Denoiser(Protocol):
@@ -41,10 +42,12 @@ class NetworkDenoiser(nn.Module):
         self.prediction: Prediction = prediction
         self.sigma_data = float(sigma_data)
 
-    def predict(self, x: Tensor, sigma: Tensor, condition: Tensor | None = None) -> Tensor:
-        """What the network says, raw: compare it with `target`.  # [n, C, H, W]"""
+    def predict(
+        self, x: Tensor, sigma: Tensor, condition: Tensor | None = None, network: Network | None = None
+    ) -> Tensor:
+        """What the network (or a part of it) says, raw: compare it with `target`.  # [n, C, H, W]"""
         c_in, _, _ = self.scales(per_image(sigma, x))
-        output: Tensor = self.network(c_in * x, sigma.log() / 4, condition)
+        output: Tensor = (network or self.network)(c_in * x, sigma.log() / 4, condition)
         return output
 
     def target(self, x0: Tensor, noise: Tensor, sigma: Tensor) -> Tensor:

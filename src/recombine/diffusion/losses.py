@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from torch import Tensor
 
-from recombine.denoisers.contract import NetworkDenoiser, per_image
+from recombine.denoisers.contract import Network, NetworkDenoiser, per_image
 from recombine.errors import UserError
 
 Weighting = Literal["simple", "min-snr"]
@@ -19,10 +19,13 @@ def denoising_loss(
     sigma: Tensor,  # [n]
     condition: Tensor | None,  # [n, K]
     weighting: Weighting = "simple",
+    network: Network | None = None,  # a part of the model's network, where x0 are parts of images
+    judged: slice = slice(None),  # the rows and the columns that count
 ) -> Tensor:
     """Mean over images and pixels of w(sigma) * (predict - target)^2, in float32.  # []"""
     x = x0 + per_image(sigma, x0) * noise
-    error = model.predict(x, sigma, condition).float() - model.target(x0, noise, sigma).float()
+    error = model.predict(x, sigma, condition, network).float() - model.target(x0, noise, sigma).float()
+    error = error[:, :, judged, judged]
     by_image = error.square().flatten(1).mean(1)  # [n]
     return (weight(model, sigma.float(), weighting) * by_image).mean()
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from recombine import seeds
 from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.local import LocalNetwork
 from recombine.diffusion.losses import Weighting, denoising_loss
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import RunFailed
@@ -217,9 +218,15 @@ def batch_loss(
     model: NetworkDenoiser, images: Tensor, condition: Tensor, key: Tensor, draw_sigma: Callable[[Tensor], Tensor],
     weighting: Weighting,
 ) -> Tensor:  # fmt: skip
-    """The loss of a batch; its noise levels and its noise follow from the keys."""
+    """The loss of a batch; its noise levels and its noise follow from the keys. A local network learns from patches."""
     sigma = draw_sigma(seeds.uniform(key, lane=2))  # [n]
     noise = seeds.normal(key, images.shape[1:], lane=3)
+    local = model.network
+    if isinstance(local, LocalNetwork):
+        part = local.pieces(images, noise, sigma, condition, key)
+        return denoising_loss(
+            model, part.x0, part.noise, part.sigma, part.condition, weighting, local.piece, local.judged
+        )
     return denoising_loss(model, images, noise, sigma, condition, weighting)
 
 

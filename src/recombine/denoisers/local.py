@@ -1,0 +1,196 @@
+"""The network that can only be local: each cell of an image is denoised from the patch around it and its labels.
+
+Bradley 2026 (Exps 2L and 3L). The image is a grid of cells. For every cell the same U-Net sees the patch of `radius`
+cells around it, the labels whose place is within `label_radius` cells, and where in the image the patch is; of its
+answer the middle cell is kept. So no pixel depends on a pixel or a label further away, exactly. In training two patches
+of an image are drawn, one with a label in it and one without. What lies outside of the image is zero.
+"""
+
+from typing import Literal, NamedTuple, Self
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from recombine import seeds
+from recombine.denoisers.conditioners import Sinusoids
+from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.errors import UserError
+from recombine.settings import Settings
+from recombine.worlds.scene_labels import SLOT, LabelConfig
+
+CHUNK = 8192  # patches at once
+POSITION = 16  # sinusoids of one coordinate of a patch
+
+
+class NoisyFields(Settings):
+    """From this noise level on, these fields; they may be smaller than the network's own, not larger."""
+
+    above: float = Field(ge=0, description="sigma")
+    radius: int = Field(ge=0)
+    label_radius: int = Field(ge=0)
+
+
+class LocalConfig(Settings):
+    """Fields in cells, and the network on a patch."""
+
+    kind: Literal["local"] = "local"
+    radius: int = Field(default=2, ge=0, description="of the pixel field: 2 means 5 x 5 cells")
+    label_radius: int | None = Field(default=None, ge=0, description="of the condition field; that of pixels if unset")
+    by_noise: tuple[NoisyFields, ...] = ()
+    judged: Literal["patch", "cell"] = "patch"  # the part of a patch that the loss looks at
+    inner: UNetConfig = UNetConfig()
+
+    @property
+    def labels_within(self) -> int:
+        """The radius of the condition field."""
+        return self.radius if self.label_radius is None else self.label_radius
+
+    @property
+    def dropout(self) -> float:
+        return self.inner.dropout
+
+    @model_validator(mode="after")
+    def _fields_fit(self) -> Self:
+        for fields in self.by_noise:
+            if fields.radius > self.radius or fields.label_radius > self.labels_within:
+                raise ValueError(f"by_noise asks for fields larger than {self.radius} and {self.labels_within} cells")
+        return self
+
+
+class Pieces(NamedTuple):
+    """What a batch of images becomes in training: patches, two of each image."""
+
+    x0: Tensor  # [2 n, C, P, P]
+    noise: Tensor  # [2 n, C, P, P]
+    sigma: Tensor  # [2 n]
+    condition: Tensor  # [2 n, K']
+
+
+class LocalNetwork(nn.Module):
+    """Walks over all cells of whole images; of patches alone, see `piece`."""
+
+    def __init__(self, config: LocalConfig, image_shape: tuple[int, int, int], labels: LabelConfig) -> None:
+        super().__init__()
+        channels, height, width = image_shape
+        if height != width or height % labels.grid:
+            raise UserError(f"images of {height}x{width} px are no grid of {labels.grid} x {labels.grid} cells")
+        self.config, self.labels = config, labels
+        self.grid, self.cell = labels.grid, height // labels.grid
+        self.side = (2 * config.radius + 1) * self.cell
+        window = (2 * config.labels_within + 1) ** 2 if labels.form == "grid" else labels.width
+        self.position = Sinusoids(POSITION, (4.0, 4.0 * labels.grid))
+        self.inner = UNet(config.inner, (channels, self.side, self.side), (window, 2 * POSITION))
+
+    def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
+        """x [n, C, H, W], noise level [n], label [n, K]: every cell from its own patch.  # [n, C, H, W]"""
+        if condition is None:
+            raise UserError("this network was built for conditions: give it one")
+        cells, at_once = self.grid**2, max(1, CHUNK // self.grid**2)
+        answers = []
+        for start in range(0, len(x), at_once):
+            part = slice(start, start + at_once)
+            level = noise_level[part]
+            told = self._windows(condition[part], level).flatten(0, 1)
+            answer = self.piece(self._patches(x[part]), level.repeat_interleave(cells), told)
+            answers.append(answer[:, :, self._middle, self._middle])
+        cell, grid = self.cell, self.grid
+        tiles = torch.cat(answers).reshape(len(x), grid, grid, x.shape[1], cell, cell)
+        return tiles.permute(0, 3, 1, 4, 2, 5).reshape(x.shape)
+
+    def piece(self, patches: Tensor, noise_level: Tensor, condition: Tensor | None) -> Tensor:
+        """What the U-Net says of patches alone, told their windows.  # [N, C, P, P]"""
+        if self.config.by_noise:
+            away = (torch.arange(self.side, device=patches.device) // self.cell - self.config.radius).abs()
+            away = torch.maximum(away[:, None], away[None])  # [P, P] in cells
+            patches = patches * (away <= self._radii(noise_level)[0][:, None, None])[:, None]
+        answer: Tensor = self.inner(patches, noise_level, condition)
+        return answer
+
+    def pieces(self, images: Tensor, noise: Tensor, sigma: Tensor, condition: Tensor, key: Tensor) -> Pieces:
+        """Two patches of each image: one with a label in it, one without if there is one."""
+        told = self._windows(condition, sigma.log() / 4)  # [n, cells, K']
+        held = self._holds(condition)  # [n, cells]
+        lot = seeds.uniform(key, (2, self.grid**2), lane=6)  # [n, 2, cells]
+        wanted = torch.stack([held, ~held], 1)
+        cells = torch.where(wanted, lot + 1, lot).argmax(2)  # [n, 2]
+        picked = told.gather(1, cells[..., None].expand(-1, -1, told.shape[2]))
+        return Pieces(
+            x0=self._cut(images, cells),
+            noise=self._cut(noise, cells),
+            sigma=sigma.repeat_interleave(2),
+            condition=picked.flatten(0, 1),
+        )
+
+    @property
+    def judged(self) -> slice:
+        """The rows and the columns of a patch that the loss looks at."""
+        return self._middle if self.config.judged == "cell" else slice(None)
+
+    @property
+    def _middle(self) -> slice:
+        return slice(self.config.radius * self.cell, (self.config.radius + 1) * self.cell)
+
+    def _padded(self, x: Tensor) -> Tensor:
+        return F.pad(x, (self.config.radius * self.cell,) * 4)
+
+    def _patches(self, x: Tensor) -> Tensor:
+        """The patch of every cell, row by row.  # [n cells, C, P, P]"""
+        found = self._padded(x).unfold(2, self.side, self.cell).unfold(3, self.side, self.cell)  # [n, C, g, g, P, P]
+        return found.permute(0, 2, 3, 1, 4, 5).reshape(-1, x.shape[1], self.side, self.side)
+
+    def _cut(self, x: Tensor, cells: Tensor) -> Tensor:
+        """The patches of these cells [n, 2].  # [2 n, C, P, P]"""
+        across = torch.arange(self.side, device=x.device)
+        rows = (cells // self.grid * self.cell)[..., None] + across  # [n, 2, P]
+        columns = (cells % self.grid * self.cell)[..., None] + across
+        image = torch.arange(len(x), device=x.device)[:, None, None, None]
+        found = self._padded(x).permute(0, 2, 3, 1)[image, rows[..., :, None], columns[..., None, :]]  # [n, 2, P, P, C]
+        return found.flatten(0, 1).permute(0, 3, 1, 2)
+
+    def _radii(self, noise_level: Tensor) -> tuple[Tensor, Tensor]:
+        """The pixel and the condition field at each noise level, in cells.  # [n], [n]"""
+        sigma = (4 * noise_level.float()).exp()
+        radius = torch.full_like(sigma, self.config.radius)
+        label_radius = torch.full_like(sigma, self.config.labels_within)
+        for fields in sorted(self.config.by_noise, key=lambda fields: fields.above):
+            radius = torch.where(sigma >= fields.above, fields.radius, radius)
+            label_radius = torch.where(sigma >= fields.above, fields.label_radius, label_radius)
+        return radius, label_radius
+
+    def _windows(self, condition: Tensor, noise_level: Tensor) -> Tensor:
+        """What the patch of every cell is told: labels within its field, and where it is.  # [n, cells, K']"""
+        within = self._radii(noise_level)[1][:, None, None]  # [n, 1, 1]
+        reach, grid = self.config.labels_within, self.grid
+        if self.labels.form == "grid":
+            maps = F.pad(condition.reshape(-1, 1, grid, grid), (reach,) * 4)
+            side = 2 * reach + 1
+            told = maps.unfold(2, side, 1).unfold(3, side, 1).reshape(len(condition), grid**2, side**2)
+            away = (torch.arange(side, device=condition.device) - reach).abs()
+            told = told * (torch.maximum(away[:, None], away[None]).flatten() <= within)
+        else:
+            told = condition.reshape(len(condition), 1, -1, SLOT) * self._near(condition, within)[..., None]
+            told = told.flatten(2)
+        where = self.position(self._cells(condition.device).float()).flatten(1).to(told.dtype)  # [cells, 2 POSITION]
+        return torch.cat([told, where.expand(len(condition), -1, -1)], 2)
+
+    def _holds(self, condition: Tensor) -> Tensor:
+        """Whether a label lies in the field of each cell.  # [n, cells] bool"""
+        reach = self.config.labels_within
+        if self.labels.form == "grid":
+            maps = condition.reshape(-1, 1, self.grid, self.grid)
+            return F.max_pool2d(maps, 2 * reach + 1, 1, reach).flatten(1) > 0
+        return self._near(condition, torch.tensor(reach, device=condition.device)).any(2)
+
+    def _near(self, condition: Tensor, within: Tensor) -> Tensor:
+        """Which slots of a list hold a label within so many cells of each cell.  # [n, cells, slots] bool"""
+        slots = condition.reshape(len(condition), -1, SLOT)
+        places = ((slots[..., :2] + 1) / 2 * self.grid).floor().clamp(0, self.grid - 1)  # [n, slots, 2]
+        away = (places[:, None] - self._cells(condition.device)[None, :, None]).abs().amax(3)  # [n, cells, slots]
+        return (away <= within) & (slots[:, None, :, 2] > 0)
+
+    def _cells(self, device: torch.device) -> Tensor:
+        """(column, row) of every cell, row by row.  # [cells, 2]"""
+        index = torch.arange(self.grid**2, device=device)
+        return torch.stack([index % self.grid, index // self.grid], 1)

@@ -1,0 +1,125 @@
+"""The patch network: nothing further than its fields reaches a pixel."""
+
+import pytest
+import torch
+
+from recombine import seeds
+from recombine.denoisers.conditioners import ConditionConfig
+from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.local import LocalConfig, LocalNetwork, NoisyFields
+from recombine.denoisers.unet import UNetConfig
+from recombine.diffusion.schedules import EDMSchedule
+from recombine.errors import UserError
+from recombine.training.replica import batch_loss
+from recombine.worlds.scene_labels import LabelConfig
+
+GRID, PIXELS = 8, 16
+INNER = UNetConfig(channels=8, multipliers=(1, 2), attention=(1,), condition=ConditionConfig(entry="add", where="all"))
+GRID_LABELS = LabelConfig(grid=GRID)
+LIST_LABELS = LabelConfig(form="list", grid=GRID, slots=3)
+
+
+def network(labels: LabelConfig = GRID_LABELS, **changes: object) -> NetworkDenoiser:
+    config = LocalConfig(inner=INNER).replace(**{"radius": 1, **changes})
+    with seeds.torch_seeded(0):
+        net = LocalNetwork(config, (3, PIXELS, PIXELS), labels)
+    return NetworkDenoiser(net, "edm").eval()
+
+
+def noisy(n: int) -> torch.Tensor:
+    return seeds.normal(seeds.keys(1, "x", torch.arange(n)), (3, PIXELS, PIXELS))
+
+
+def cell_of(index: torch.Tensor) -> torch.Tensor:
+    return index // (PIXELS // GRID)
+
+
+def test_gradient_outside_of_the_patch_is_exactly_zero() -> None:
+    model, x = network(), noisy(1).requires_grad_()
+    answer = model.denoise(x, torch.tensor([0.7]), torch.eye(GRID**2)[9:10])
+    (slope,) = torch.autograd.grad(answer[0, :, 6, 4].sum(), x)
+    rows, columns = (cell_of(torch.arange(PIXELS)) - cell for cell in (3, 2))
+    inside = (rows.abs()[:, None] <= 1) & (columns.abs()[None] <= 1)
+    assert (slope[0, :, ~inside] == 0).all()
+    assert (slope[0, :, inside] != 0).float().mean() > 0.9
+
+
+@pytest.mark.parametrize("labels", [GRID_LABELS, LIST_LABELS])
+def test_a_label_acts_within_its_field_only(labels: LabelConfig) -> None:
+    model, x, key = network(labels, label_radius=2), noisy(1), seeds.keys(0, "k", torch.arange(1))
+    places = torch.tensor([[[3.0, 5.0], [13.0, 13.0]]])  # cells (1, 2) and (6, 6)
+    told = [labels.encode(places, torch.tensor([[True, second]]), PIXELS, key) for second in (False, True)]
+    with torch.no_grad():
+        change = (
+            (model.denoise(x, torch.tensor([0.7]), told[1]) - model.denoise(x, torch.tensor([0.7]), told[0]))
+            .abs()
+            .amax((0, 1))
+        )
+    away = (cell_of(torch.arange(PIXELS)) - 6).abs()
+    near = torch.maximum(away[:, None], away[None]) <= 2
+    assert (change[~near] == 0).all()
+    assert (change[near] > 0).all()
+
+
+def test_every_cell_is_the_middle_of_its_own_patch() -> None:
+    model, x, sigma = network(), noisy(2), torch.tensor([0.5, 3.0])
+    label = torch.zeros(2, GRID**2)
+    label[0, 10], label[1, 40] = 1, 1
+    net = model.network
+    assert isinstance(net, LocalNetwork)
+    with torch.no_grad():
+        whole = model.predict(x, sigma, label)
+        scaled = model.scales(sigma[:, None, None, None])[0] * x
+        cells = torch.tensor([[11, 0], [39, 63]])
+        told = net._windows(label, sigma.log() / 4).gather(1, cells[..., None].expand(-1, -1, 9 + 32))
+        alone = net.piece(net._cut(scaled, cells), sigma.log().repeat_interleave(2) / 4, told.flatten(0, 1))
+    for piece, (image, cell) in zip(alone, [(0, 11), (0, 0), (1, 39), (1, 63)], strict=True):
+        row, column = 2 * (cell // GRID), 2 * (cell % GRID)
+        assert torch.allclose(piece[:, 2:4, 2:4], whole[image, :, row : row + 2, column : column + 2], atol=1e-5)
+
+
+def test_training_draws_a_patch_with_a_label_and_one_without() -> None:
+    net = network().network
+    assert isinstance(net, LocalNetwork)
+    x, key = noisy(64), seeds.keys(2, "k", torch.arange(64))
+    label = torch.nn.functional.one_hot(seeds.bits(key, 1)[:, 0] % GRID**2, GRID**2).float()
+    part = net.pieces(x, x, torch.ones(64), label, key)
+    held = part.condition[:, :9].sum(1).reshape(64, 2)
+    assert (held[:, 0] == 1).all()
+    assert (held[:, 1] == 0).all()
+    assert part.x0.shape == (128, 3, 6, 6)
+    places = {tuple(row) for row in part.condition[:, 9:].reshape(128, -1).tolist()}
+    assert len(places) > 40  # all over the image
+
+
+@pytest.mark.parametrize("labels", [GRID_LABELS, LIST_LABELS])
+@pytest.mark.parametrize("judged", ["patch", "cell"])
+def test_every_weight_learns(labels: LabelConfig, judged: str) -> None:
+    model, key = network(labels, judged=judged).train(), seeds.keys(3, "k", torch.arange(16))
+    places = 16 * seeds.uniform(key, (2, 2))
+    label = labels.encode(places, torch.ones(16, 2, dtype=torch.bool), PIXELS, key)
+    loss = batch_loss(model, noisy(16).tanh(), label, key, EDMSchedule().drawer("cpu"), "simple")
+    torch.autograd.backward(loss)
+    assert torch.isfinite(loss)
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_fields_follow_the_noise_level() -> None:
+    model = network(radius=2, by_noise=(NoisyFields(above=1.0, radius=0, label_radius=1).model_dump(),))
+    for sigma, radius in ((0.5, 2), (2.0, 0)):
+        x = noisy(1).requires_grad_()
+        answer = model.denoise(x, torch.tensor([sigma]), torch.zeros(1, GRID**2))
+        (slope,) = torch.autograd.grad(answer[0, :, 8, 8].sum(), x)
+        away = (cell_of(torch.arange(PIXELS)) - 4).abs()
+        inside = torch.maximum(away[:, None], away[None]) <= radius
+        assert (slope[0, :, ~inside] == 0).all()
+        assert (slope[0, :, inside] != 0).any()
+
+
+def test_bad_input() -> None:
+    with pytest.raises(UserError, match="no grid of 7 x 7"):
+        LocalNetwork(LocalConfig(inner=INNER), (3, 16, 16), LabelConfig(grid=7))
+    with pytest.raises(UserError, match="give it one"):
+        network().denoise(noisy(1), torch.ones(1))
+    with pytest.raises(UserError, match="fields larger than"):
+        LocalConfig(inner=INNER).replace(by_noise=({"above": 1.0, "radius": 3, "label_radius": 1},))
