@@ -1,0 +1,299 @@
+"""How local a denoiser is: on which pixels, and on which conditions, its answer at a pixel depends.
+
+Bradley 2026 calls a score local if at pixel i it depends on pixels and conditions near i alone (Def. 1). The formulas
+of that paper's measurements are not known; these are (the first after Niedoba et al. 2024, Eq. 8)
+
+    G_i(k; sigma) = E_x sum |d D(x, c)_i / d x_k|, the sum over the colours of i and of k
+    P_r = sum_{|k - i| <= r} G_i(k) / sum_k G_i(k)
+    A_i(j; sigma) = E_x |D(x, c)_i - D(x, c without j)_i|, the Euclidean norm over colours
+    C = sum_{j in L_i} A_i(j) / sum_j A_i(j), with L_i the conditions j within r of i
+
+|k - i| is the Chebyshev distance: a square of 2 r + 1 pixels, cut off at the border. It is D and not the score, whose
+-1 / sigma^2 at k = i would hide the rest. A denoiser must answer for each image of a batch alone (a network in eval
+mode), in float32 and, where gradients are taken, differentiably (`NetworkDenoiser.denoise`).
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from recombine.errors import UserError
+from recombine.instruments.observation import Denoise, Row
+
+FLOOR = 1e-4  # a sum of A over conditions below this is noise: an eightieth of one of 256 grey steps
+ENTRIES = {"cpu": 1 << 15, "cuda": 1 << 19}  # pixels of all images of a batch: 8 of 64 px, or 128
+READINGS = ("removed", "moved", "gradient")
+
+
+@dataclass(frozen=True)
+class Views:
+    """Where a denoiser is looked at: images at several noise levels, what it is told, and pixels of each image."""
+
+    x: Tensor  # [S, n, C, H, W] noised images, or samples on their way
+    sigma: Tensor  # [S]
+    condition: Tensor | None  # [n, K]
+    pixels: Tensor  # [n, p, 2] row and column
+
+    def __post_init__(self) -> None:
+        if self.x.dim() != 5 or self.sigma.shape != self.x.shape[:1]:
+            raise UserError(f"x {tuple(self.x.shape)} at {len(self.sigma)} noise levels: give [S, n, C, H, W] and [S]")
+        _, count, _, height, width = self.x.shape
+        if self.condition is not None and len(self.condition) != count:
+            raise UserError(f"{len(self.condition)} conditions for {count} images: give one for each")
+        if self.pixels.dim() != 3 or self.pixels.shape[::2] != (count, 2) or self.pixels.is_floating_point():
+            raise UserError(f"pixels {tuple(self.pixels.shape)} are no whole rows and columns [{count}, p, 2]")
+        if bool(((self.pixels < 0) | (self.pixels >= torch.tensor([height, width]).to(self.pixels))).any()):
+            raise UserError(f"a pixel lies outside of the image: rows are 0 to {height - 1}, columns 0 to {width - 1}")
+
+    def at(self, level: Tensor, image: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """x, sigma and condition of these pairs of level and image."""
+        told = None if self.condition is None else self.condition[image]
+        return self.x[level, image], self.sigma[level].to(self.x.dtype), told
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The conditions in each label, and the labels without each of them. Made by `grid_prompts` or `list_prompts`."""
+
+    removed: Tensor  # [n, J, K] the label with condition j taken out
+    moved: Tensor  # [n, J, K] the label with condition j at `far`
+    entries: Tensor  # [n, J, K] bool: the numbers of the label that tell condition j
+    present: Tensor  # [n, J] bool: a label may hold fewer than J conditions
+    places: Tensor  # [n, J, 2] row and column of each condition, in pixels
+    far: Tensor  # [n, 2] of the places on offer, the one whose nearest condition is farthest
+
+
+def grid_prompts(label: Tensor, grid: int, pixels: int, allowed: Tensor | None = None) -> Prompts:
+    """Of grid labels [n, grid * grid]; conditions move to an empty cell, one of those `allowed` [grid * grid].
+
+    A condition's place is the centre of its cell of side m = pixels / grid: within (k + 1/2) m pixels of a pixel lie
+    exactly the conditions within k cells of the pixel's cell.
+    """
+    if label.dim() != 2 or label.shape[1] != grid * grid:
+        raise UserError(f"labels of shape {tuple(label.shape)} are no grids of {grid} x {grid} cells")
+    index = torch.arange(grid * grid, device=label.device)
+    spots = (torch.stack([index // grid, index % grid], 1) + 0.5) * (pixels / grid) - 0.5  # [cells, 2]
+    cells = (label != 0).int().argsort(dim=1, descending=True, stable=True)  # conditions first
+    cells = cells[:, : int((label != 0).sum(1).max())]  # [n, J]
+    value = label.gather(1, cells)[..., None]  # [n, J, 1]
+    present, entries = value[..., 0] != 0, (cells[..., None] == index) & (value != 0)
+    free = (label == 0) if allowed is None else (label == 0) & allowed.to(label.device)
+    target = _farthest(spots, free, spots[cells], present)  # [n]
+    removed = label[:, None].masked_fill(entries, 0)
+    moved = removed + value * (index == target[:, None])[:, None]
+    return Prompts(removed, moved, entries, present, spots[cells], spots[target])
+
+
+def list_prompts(label: Tensor, null: Tensor, locate: Callable[[Tensor], Tensor], offered: Tensor) -> Prompts:
+    """Of lists of slots [n, J * width]: a slot other than `null` [width] is a condition, `locate` [..., width] ->
+    [..., 2] its place in pixels; conditions move to one of the slots `offered` [m, width].
+    """
+    width = len(null)
+    if label.dim() != 2 or label.shape[1] % width or offered.dim() != 2 or offered.shape[1] != width:
+        raise UserError(f"labels {tuple(label.shape)}, offers {tuple(offered.shape)}: no slots of {width} numbers")
+    slots, null, offered = label.reshape(len(label), -1, width), null.to(label), offered.to(label)
+    present, places, spots = (slots != null).any(2), locate(slots), locate(offered)
+    target = _farthest(spots, present.new_ones(len(label), len(spots)), places, present)
+    entries = torch.diag_embed(present).repeat_interleave(width, 2)  # [n, J, J width]
+    removed = torch.where(entries, null.repeat(slots.shape[1]), label[:, None])
+    moved = torch.where(entries, offered[target].repeat(1, slots.shape[1])[:, None], label[:, None])
+    return Prompts(removed, moved, entries, present, places, spots[target])
+
+
+def _farthest(spots: Tensor, free: Tensor, places: Tensor, present: Tensor) -> Tensor:
+    """The free spot whose nearest condition is farthest: a condition moved there leaves all others alone.  # [n]"""
+    if not bool(present.any()) or not bool(free.any(1).all()):
+        raise UserError("the labels hold no condition, or one leaves no place that conditions could move to")
+    away = (spots[:, None] - places[:, None]).abs().amax(3)  # [n, spots, J]
+    nearest = away.masked_fill(~present[:, None], torch.inf).amin(2)
+    return nearest.masked_fill(~free, -1).argmax(1)
+
+
+@dataclass(frozen=True)
+class PixelLocality:
+    """G by distance. The first pixels of all images share a mean, and so do the second ones, and so on."""
+
+    sigma: Tensor  # [S]
+    mass: Tensor  # [S, p, distances] of G
+
+    def within(self, radii: Sequence[int]) -> Tensor:
+        """P_r for each r; NaN where the answer depends on no pixel.  # [S, p, radii]"""
+        if any(radius < 0 for radius in radii):
+            raise UserError(f"radii {list(radii)}: a radius is 0 or more")
+        total = self.mass.cumsum(2)
+        return total[..., [min(radius, total.shape[2] - 1) for radius in radii]] / total[..., -1:]
+
+    def half_radius(self) -> Tensor:
+        """The smallest r with P_r >= 1/2.  # [S, p]"""
+        share = self.within(range(self.mass.shape[2]))
+        return (share < 0.5).sum(-1).double().masked_fill(share[..., -1].isnan(), torch.nan)
+
+    def rows(self, radii: Sequence[int]) -> list[Row]:
+        """Means over pixels at each noise level, and over all levels."""
+        readings = {f"pixels.P{r}": self.within([r])[..., 0].nanmean(1) for r in radii}
+        readings["pixels.half radius"] = self.half_radius().nanmean(1)
+        return _rows(self.sigma, readings, {name: value.nanmean() for name, value in readings.items()})
+
+
+def pixel_locality(denoise: Denoise, views: Views, batch: int | None = None) -> PixelLocality:
+    """G of the pixels of the views by distance, `batch` images at once."""
+    levels, count, _, height, width = views.x.shape
+    mass = torch.zeros(levels, views.pixels.shape[1], max(height, width), dtype=torch.float64)
+    for level, image, heat in _gradients(denoise, views, batch, to_label=False):
+        mass.index_add_(0, level.cpu(), _by_distance(heat, views.pixels[image]).cpu())
+    return PixelLocality(views.sigma.cpu(), mass / count)
+
+
+def heat_maps(denoise: Denoise, views: Views, batch: int | None = None) -> Tensor:
+    """G itself, mean over images, which must share their pixels.  # [p, S, H, W]"""
+    if bool((views.pixels != views.pixels[:1]).any()):
+        raise UserError("a heat map is a mean over images: give all images the same pixels")
+    levels, count, _, height, width = views.x.shape
+    maps = torch.zeros(levels, views.pixels.shape[1], height, width)
+    for level, _, heat in _gradients(denoise, views, batch, to_label=False):
+        maps.index_add_(0, level.cpu(), heat.to(maps))
+    return (maps / count).transpose(0, 1)
+
+
+@dataclass(frozen=True)
+class ConditionalLocality:
+    """A of each condition at each pixel, by each way to ask.
+
+    "removed": the condition is taken out; "moved": it is put far away (no reading at a pixel that this place is near);
+    "gradient": sum |d D_i / d label| over the colours of i and the numbers of the label that tell the condition.
+    """
+
+    sigma: Tensor  # [S]
+    influence: dict[str, Tensor]  # [S, n, p, J]; NaN where there is no reading
+    near: Tensor  # [n, p, J] bool: condition j is in L_i
+    present: Tensor  # [n, J] bool
+
+    def total(self, reading: str) -> Tensor:
+        """The sum of A over conditions, mean over images and pixels.  # [S]"""
+        return self.influence[reading].sum(3).flatten(1).nanmean(1)
+
+    def share(self, reading: str, floor: float = FLOOR) -> Tensor:
+        """C at each noise level, images and pixels weighted by A; NaN where the total is below `floor`.  # [S]"""
+        near = (self.influence[reading] * self.near).sum(3).flatten(1).nanmean(1)
+        return (near / self.total(reading)).masked_fill(self.total(reading) < floor, torch.nan)
+
+    def overall(self, reading: str, floor: float = FLOOR) -> Tensor:
+        """C over all noise levels, weighted by A; those below `floor` count as nothing.  # []"""
+        share, total = self.share(reading, floor), self.total(reading)
+        return (share * total).nansum() / total[~share.isnan()].sum()
+
+    def chance(self) -> Tensor:
+        """C if every condition mattered alike at every pixel: the share of conditions that are near.  # []"""
+        return self.near.sum() / (self.present.sum() * self.near.shape[1])
+
+    def rows(self, floor: float = FLOOR) -> list[Row]:
+        """C and the total at each noise level, and C over all of them."""
+        readings = {f"conditions.{name}.C": self.share(name, floor) for name in self.influence}
+        readings |= {f"conditions.{name}.total": self.total(name) for name in self.influence}
+        overall = {f"conditions.{name}.C": self.overall(name, floor) for name in self.influence}
+        return _rows(self.sigma, readings, overall | {"conditions.C.chance": self.chance()})
+
+
+def conditional_locality(
+    denoise: Denoise, views: Views, prompts: Prompts, radius: float, readings: Sequence[str] = READINGS,
+    batch: int | None = None,
+) -> ConditionalLocality:  # fmt: skip
+    """A of every condition at every pixel of the views; L_i holds the conditions within `radius` pixels of i."""
+    if not radius >= 0 or not set(readings) <= set(READINGS):
+        raise UserError(f"readings {tuple(readings)} within {radius} px: give some of {READINGS} and 0 or more pixels")
+    if views.condition is None or views.condition.shape != prompts.removed[:, 0].shape:
+        raise UserError("prompts and views must be of the same labels, one for each image")
+    influence = {}
+    for reading, labels in (("removed", prompts.removed), ("moved", prompts.moved)):
+        if reading in readings:
+            told = torch.cat([views.condition[:, None], labels], 1)  # [n, 1 + J, K]
+            influence[reading] = _changes(denoise, views, told, prompts.present, batch)
+    if "moved" in influence:
+        beside = (prompts.far[:, None] - views.pixels).abs().amax(2) <= radius  # [n, p]
+        influence["moved"] = influence["moved"].masked_fill(beside[..., None].cpu(), torch.nan)
+    if "gradient" in readings:
+        slopes = [
+            torch.einsum("bpk,bjk->bpj", slope.double(), prompts.entries[image].double()).cpu()
+            for _, image, slope in _gradients(denoise, views, batch, to_label=True)
+        ]
+        influence["gradient"] = torch.cat(slopes).reshape(*views.x.shape[:2], *views.pixels.shape[1:2], -1)
+    near = ((prompts.places[:, None] - views.pixels[:, :, None]).abs().amax(3) <= radius) & prompts.present[:, None]
+    return ConditionalLocality(views.sigma.cpu(), influence, near.cpu(), prompts.present.cpu())
+
+
+@torch.no_grad()
+def _changes(denoise: Denoise, views: Views, told: Tensor, present: Tensor, batch: int | None) -> Tensor:
+    """|D told the first - D told each other label of [n, 1 + J, K]| at all pixels, 0 if absent.  # [S, n, p, J]"""
+    asked = torch.cat([torch.ones_like(present[:, :1]), present], 1)  # [n, 1 + J]
+    which = asked.expand(len(views.x), -1, -1).nonzero()  # [N, 3]
+    said = views.x.new_zeros(len(views.x), *asked.shape, views.pixels.shape[1], views.x.shape[2])
+    for part in torch.split(which, _at_once(views, batch)):
+        level, image, label = part.unbind(1)
+        x, sigma, _ = views.at(level, image)
+        row, column = views.pixels[image].unbind(2)  # [b, p]
+        answer = denoise(x, sigma, told[image, label]).movedim(1, 3)  # [b, H, W, C]
+        said[level, image, label] = answer[torch.arange(len(x), device=x.device)[:, None], row, column].to(said)
+    change = (said[:, :, 1:] - said[:, :, :1]).double().square().sum(4).sqrt() * present[..., None]  # [S, n, J, p]
+    return change.transpose(2, 3).cpu()
+
+
+def _gradients(denoise: Denoise, views: Views, batch: int | None, to_label: bool) -> Iterator[tuple[Tensor, ...]]:
+    """sum |d D_i / d x| (d label) over colours, of all pixels.  # [b] levels, [b] images, [b, p, H, W] ([b, p, K])
+
+    One forward pass serves all pixels and colours: its graph is kept, and each backward pass takes one one-hot
+    cotangent for every entry of the batch. Where there are few images, copies of them fill the batch, each with
+    cotangents of its own.
+    """
+    (levels, count, colours), places = views.x.shape[:3], views.pixels.shape[1]
+    tasks, limit = places * colours, _at_once(views, batch)
+    for pair in torch.split(torch.arange(levels * count, device=views.x.device), limit):
+        copies = max(n for n in range(1, 1 + min(tasks, limit // len(pair))) if tasks % n == 0)
+        x, sigma, told = views.at(*(part.repeat_interleave(copies) for part in (pair // count, pair % count)))
+        x = x if x.is_cuda else x.contiguous(memory_format=torch.channels_last)  # half as fast again on a CPU
+        given = (told if to_label and told is not None else x).requires_grad_()
+        with torch.enable_grad():
+            said = denoise(x, sigma, told)
+        if not said.requires_grad:
+            raise UserError("this denoiser has no gradient: give one that is differentiable, outside of no_grad")
+        shape = x.shape[2:] if given is x else given.shape[1:]
+        found, every = given.new_zeros(len(pair), places, *shape), torch.arange(len(x), device=x.device)
+        for first in range(0, tasks, copies):
+            task = torch.arange(first, first + copies, device=x.device)
+            place, colour = task // colours, task % colours  # [copies]
+            row, column = views.pixels[pair % count][:, place].flatten(0, 1).unbind(1)  # [b copies]
+            cotangent = torch.zeros_like(said)
+            cotangent[every, colour.repeat(len(pair)), row, column] = 1
+            more = first + copies < tasks
+            (slope,) = torch.autograd.grad(said, given, cotangent, retain_graph=more, materialize_grads=True)
+            size = slope.abs().sum(1) if given is x else slope.abs()
+            found.index_add_(1, place, size.reshape(len(pair), copies, *shape))
+        yield pair // count, pair % count, found
+
+
+def _at_once(views: Views, batch: int | None) -> int:
+    if batch is not None and batch < 1:
+        raise UserError(f"batch = {batch}: look at one image or more at once")
+    return batch or max(1, ENTRIES[views.x.device.type] // views.x[0, 0, 0].numel())
+
+
+def _by_distance(heat: Tensor, pixels: Tensor) -> Tensor:
+    """Sums over each Chebyshev distance from the pixel.  # [n, p, H, W], [n, p, 2] -> [n, p, distances]"""
+    height, width = heat.shape[-2:]
+    down = (torch.arange(height, device=heat.device) - pixels[..., :1]).abs()  # [n, p, H]
+    across = (torch.arange(width, device=heat.device) - pixels[..., 1:]).abs()
+    away = torch.maximum(down[..., None], across[..., None, :]).flatten(2)
+    rings = heat.new_zeros(*heat.shape[:2], max(height, width), dtype=torch.float64)
+    return rings.scatter_add_(2, away, heat.double().flatten(2))
+
+
+def _rows(sigma: Tensor, readings: Mapping[str, Tensor], overall: Mapping[str, Tensor]) -> list[Row]:
+    """Readings [S] of each noise level, and those of all levels; what is not a number has no value."""
+    found = [(f"sigma={s:.4g}", name, value[i]) for name, value in readings.items() for i, s in enumerate(sigma)]
+    found += [("all", name, value) for name, value in overall.items()]
+    return [
+        {"node": node, "instrument": name, "value": float(value) if math.isfinite(value) else None}
+        for node, name, value in found
+    ]
