@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 from recombine.errors import RunFailed, UserError
-from recombine.worlds import celeba
+from recombine.worlds import celeba, image_cache
 from recombine.worlds.celeba import data_folder, read_attributes, read_partitions, resized_images
 from worlds.small_celeba import (
     ATTRIBUTES,
@@ -223,7 +223,7 @@ def test_an_array_without_its_record_does_not_count(copied, resizings, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(celeba, "write_json", killed)
+        patch.setattr(image_cache, "write_json", killed)
         with pytest.raises(KeyboardInterrupt):
             resized_images(folder, [name_of(number) for number in (9, 8, 7, 6, 5, 4)], "new", 8)
     images = resized_images(folder, names_up_to(6), "old", 8)

@@ -4,24 +4,21 @@ Nothing is downloaded: a person puts the files into one folder. Aligned images a
 178 x 178 is resized once and kept beside the data, in `recombine-cache`. From then on only that and the lists are read.
 """
 
-import fcntl
 import hashlib
 import io
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.errors import RunFailed, UserError
-from recombine.files import write_json
+from recombine.errors import UserError
+from recombine.worlds.image_cache import Pixels, kept_images
 
 FOLDER_VARIABLE = "RECOMBINE_CELEBA"
 ATTRIBUTES, PARTITIONS, IMAGES = "list_attr_celeba", "list_eval_partition", "img_align_celeba"
@@ -30,8 +27,6 @@ SIZE = (178, 218)  # width, height
 CENTRE = (0, 20, 178, 198)  # left, top, right, bottom: the centre square
 
 _NAME = re.compile(r"[0-9]{6}\.jpg")
-
-Pixels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -105,8 +100,6 @@ def resized_images(folder: Path, names: Sequence[str], digest: str, pixels: int)
     The first call makes them. The record is written last and names what the array was made from: an array without it,
     or made from another attribute file (`digest`), is made again.
     """
-    place = folder / "recombine-cache"
-    array, record = place / f"faces-{pixels}.npy", place / f"faces-{pixels}.json"
     wanted = {
         "count": len(names),
         "pixels": pixels,
@@ -116,48 +109,7 @@ def resized_images(folder: Path, names: Sequence[str], digest: str, pixels: int)
         "last_image": names[-1],
         "images_sha256": hashlib.sha256("\n".join(names).encode()).hexdigest(),
     }
-    images = _mapped(array, record, wanted)
-    if images is None:
-        with _writing(place), _locked(place):
-            images = _mapped(array, record, wanted)  # another process may have made them while this one waited
-            if images is None:
-                _write(array, record, wanted, _resize_all(folder, names, pixels))
-                images = _mapped(array, record, wanted)
-    if images is None:
-        raise RunFailed(f"{array} cannot be read back: check that disk, then give the same command again")
-    return images
-
-
-def _mapped(array: Path, record: Path, wanted: dict[str, Any]) -> Pixels | None:
-    """The array on disk, if it is whole and made from what is wanted."""
-    try:
-        if json.loads(record.read_text(encoding="utf-8")) != wanted:
-            return None
-        images: Pixels = np.load(array, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    shape = (wanted["count"], wanted["pixels"], wanted["pixels"], 3)
-    return images if images.shape == shape and images.dtype == np.uint8 else None
-
-
-def _write(array: Path, record: Path, wanted: dict[str, Any], images: Iterator[Pixels]) -> None:
-    """Write the array image by image under another name, then rename it; the record is absent while they differ."""
-    part = array.with_suffix(".part")
-    shape = (wanted["count"], wanted["pixels"], wanted["pixels"], 3)
-    try:
-        with open(part, "wb") as file:
-            header = {"descr": "|u1", "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, header)
-            for image in images:
-                file.write(image.tobytes())
-            file.flush()
-            os.fsync(file.fileno())
-        record.unlink(missing_ok=True)
-        os.replace(part, array)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    write_json(record, wanted)
+    return kept_images(folder, f"faces-{pixels}", wanted, lambda: _resize_all(folder, names, pixels), "CelebA")
 
 
 def _resize_all(folder: Path, names: Sequence[str], pixels: int) -> Iterator[Pixels]:
@@ -221,26 +173,6 @@ def _leaves_root(member: str) -> bool:
     """Whether a path in a zip is absolute, on a drive of its own, or goes upwards."""
     parts = re.split(r"[/\\]", member)
     return not parts[0] or ":" in parts[0] or ".." in parts
-
-
-@contextmanager
-def _locked(place: Path) -> Iterator[None]:
-    """One process at a time makes arrays; the others wait and find them made."""
-    place.mkdir(exist_ok=True)
-    with open(place / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def _writing(place: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise RunFailed(
-            f"cannot write {place}: {error.strerror}; CelebA's resized images are kept there, so make the folder "
-            f"writable and leave space, then give the same command again"
-        ) from error
 
 
 def _list_path(folder: Path, name: str) -> Path:

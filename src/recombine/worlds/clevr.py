@@ -5,24 +5,21 @@ data, in `recombine-cache`. Where an object is in an image comes from CLEVR's ow
 far a camera was moved, so the scene's other numbers cannot say it exactly.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import re
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from recombine.errors import RunFailed, UserError
-from recombine.files import write_json
+from recombine.errors import UserError
+from recombine.worlds.image_cache import Pixels, kept_images
 from recombine.worlds.scenes import SceneWorld
 
 FOLDER_VARIABLE = "RECOMBINE_CLEVR"
@@ -30,8 +27,6 @@ BLOCK = 1 << 20  # characters of JSON read at once
 LONGEST = 4 * BLOCK  # no scene is as long as this
 
 _BEGIN = re.compile(r'"scenes"\s*:\s*\[')
-
-Pixels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,7 @@ def read(
     }
     centres = _centres(path, kept, places, frame, world)
     stem = f"clevr-{split}-{world.pixels}" + "".join(f"-{count}" for count in sorted(set(objects or ())))
-    images = _resized(folder / "recombine-cache", stem, made_from, pictures, kept)
+    images = kept_images(folder, stem, made_from, lambda: _squashed(pictures, kept, made_from), "CLEVR", hashed=True)
     numbers = torch.stack(factors)
     return Clevr(numbers, centres, world.scene(numbers).present, images, digest)
 
@@ -182,50 +177,6 @@ def _centres(path: Path, names: list[str], places: list[Tensor], frame: tuple[in
     return centres * (world.pixels / torch.tensor(frame))
 
 
-def _resized(place: Path, stem: str, made_from: dict[str, Any], pictures: Path, names: list[str]) -> Pixels:
-    """The named images, squashed, mapped from disk; made where they are not yet.  # [names, pixels, pixels, 3]"""
-    array, record = place / f"{stem}.npy", place / f"{stem}.json"
-    images = _mapped(array, record, made_from)
-    if images is None:
-        with _locked(place):
-            if _mapped(array, record, made_from) is None:  # another process may have made them while this one waited
-                _write(array, record, made_from, _squashed(pictures, names, made_from))
-        images = _mapped(array, record, made_from)
-    if images is None:
-        raise RunFailed(f"{array} cannot be read back: check that disk, then give the same command again")
-    return images
-
-
-def _mapped(array: Path, record: Path, made_from: dict[str, Any]) -> Pixels | None:
-    """The array on disk, if it was made from this and has not changed since."""
-    try:
-        if json.loads(record.read_text(encoding="utf-8")) != {**made_from, "array_sha256": _digest(array)}:
-            return None
-        images: Pixels = np.load(array, mmap_mode="r", allow_pickle=False)
-        return images
-    except (OSError, ValueError, UserError):
-        return None
-
-
-def _write(array: Path, record: Path, made_from: dict[str, Any], images: Iterator[Pixels]) -> None:
-    """Write image by image under another name, then rename; the record, which makes the array valid, comes last."""
-    part = array.with_suffix(".part")
-    shape = (made_from["count"], made_from["pixels"], made_from["pixels"], 3)
-    try:
-        with open(part, "wb") as file:
-            np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
-            for image in images:
-                file.write(image.tobytes())
-            file.flush()
-            os.fsync(file.fileno())
-        digest = _digest(part)
-        os.replace(part, array)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    write_json(record, {**made_from, "array_sha256": digest})
-
-
 def _squashed(pictures: Path, names: list[str], made_from: dict[str, Any]) -> Iterator[Pixels]:
     """Each image at its new size.  # [pixels, pixels, 3]"""
     for name in names:
@@ -278,21 +229,6 @@ def _digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
-
-
-@contextmanager
-def _locked(place: Path) -> Iterator[None]:
-    """One process at a time makes arrays; the others wait and find them made."""
-    try:
-        place.mkdir(exist_ok=True)
-        with open(place / "lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-    except OSError as error:
-        raise RunFailed(
-            f"cannot write {place}: {error.strerror}; CLEVR's resized images are kept there, so make the folder "
-            f"writable and leave space, then give the same command again"
-        ) from error
 
 
 def _unlike(path: Path, why: str) -> UserError:

@@ -19,7 +19,8 @@ from torch.nn.functional import one_hot
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.worlds.base import World
-from recombine.worlds.celeba import SIZE, Pixels, data_folder, read_attributes, read_partitions, resized_images
+from recombine.worlds.celeba import SIZE, data_folder, read_attributes, read_partitions, resized_images
+from recombine.worlds.image_cache import Pixels
 from recombine.worlds.splits import NODE_STRIDE
 
 PARTITIONS = ("train", "valid", "test")  # by the number that CelebA's list gives each
