@@ -20,7 +20,7 @@ from recombine.errors import UserError
 from recombine.settings import Settings
 from recombine.worlds.scene_labels import SLOT, LabelConfig
 
-CHUNK = 8192  # patches at once
+CHUNK = {"cpu": 8192, "cuda": 65536}  # patches at once
 POSITION = 16  # sinusoids of one coordinate of a patch
 
 
@@ -87,7 +87,8 @@ class LocalNetwork(nn.Module):
         """x [n, C, H, W], noise level [n], label [n, K]: every cell from its own patch.  # [n, C, H, W]"""
         if condition is None:
             raise UserError("this network was built for conditions: give it one")
-        cells, at_once = self.grid**2, max(1, CHUNK // self.grid**2)
+        cells = self.grid**2
+        at_once = max(1, CHUNK.get(x.device.type, 8192) // cells)
         answers = []
         for start in range(0, len(x), at_once):
             part = slice(start, start + at_once)

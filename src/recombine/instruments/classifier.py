@@ -99,7 +99,7 @@ def fit(
     optimizer = torch.optim.AdamW(network.parameters(), lr=config.rate, weight_decay=config.weight_decay)
     offsets = torch.arange(config.batch, device=images.device)
     loss = images.new_zeros(())
-    with _repeatable_convolutions():
+    with repeatable_convolutions():
         for step in range(config.steps):
             optimizer.param_groups[0]["lr"] = config.rate * (1 - step / config.steps)
             key = seeds.keys(seed, "classifier-order", step * config.batch + offsets)  # [batch]
@@ -118,7 +118,7 @@ def fit(
 
 
 @contextmanager
-def _repeatable_convolutions() -> Iterator[None]:
+def repeatable_convolutions() -> Iterator[None]:
     """Let a GPU add up the gradients of convolutions in one fixed order, then restore what was set before."""
     before = torch.backends.cudnn.deterministic
     torch.backends.cudnn.deterministic = True

@@ -7,6 +7,7 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
+from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
 from recombine.instruments.band_evaluation import BandEvaluation
@@ -28,6 +29,7 @@ class BumpsRun(Run):
 
     world: BumpsWorld = BumpsWorld()
     split: LabelSplit = LabelSplit()
+    network: UNetConfig = UNetConfig()
     evaluation: Kinds = BumpEvaluation()
 
     @field_validator("evaluation", mode="before")

@@ -22,7 +22,6 @@ from recombine.lab.provenance import describe_machine, now
 from recombine.lab.run import Run
 from recombine.lab.store import RunFolder, Store
 from recombine.lab.work import Computation
-from recombine.settings import canonical
 from recombine.training.execution import Execution, keep_freed_memory
 from recombine.training.inference import FastDenoiser
 from recombine.training.loop import Trainee, train
@@ -162,11 +161,9 @@ class _Run:
         return self.config.measure(sampler.denoise, how, torch.device(self.execution.device), suffix)
 
     def _sampler(self) -> FastDenoiser:
-        config = self.config
-        world = config.world
-        kind = f"{canonical(config.network)} {world.image_shape} {world.condition_widths} {config.prediction}"
+        kind = self.config.likeness
         if kind not in self.samplers:
-            self.samplers[kind] = FastDenoiser(config.model(), self.execution)
+            self.samplers[kind] = FastDenoiser(self.config.model(), self.execution)
         self.samplers[kind].load(self.replica.weights())
         return self.samplers[kind]
 

@@ -11,6 +11,7 @@ import yaml
 from pydantic import Field, field_validator
 from torch import Tensor
 
+from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
 from recombine.instruments.evaluation import ConceptEvaluation, measure
@@ -32,6 +33,7 @@ class RunConfig(Run):
 
     world: Annotated[ShapesWorld | FacesWorld, Field(discriminator="kind")]
     split: Split
+    network: UNetConfig = UNetConfig()
     evaluation: Annotated[ConceptEvaluation | HiddenEvaluation, Field(discriminator="kind")] = ConceptEvaluation()
     start: "RunConfig | None" = None  # a run whose last weights this one begins with; it is trained first
 

@@ -53,7 +53,7 @@ def run_local(
         pending = [config for config in generation.values() if not store.run(config.address).done]
         if pending:
             failures += _run_generation(pending, store, device, report, plain, workers)
-    return failures
+    return list(dict.fromkeys(failures))  # what many runs lack is said once
 
 
 def _run_generation(

@@ -6,9 +6,11 @@ from typing import Any
 from recombine.lab.bumps import BumpsRun
 from recombine.lab.config import RunConfig
 from recombine.lab.run import Run
+from recombine.lab.scenes import ScenesRun
 from recombine.settings import build
 
-KINDS: dict[str, type[Run]] = {"bumps": BumpsRun}  # by the kind of the world; all others are concept graphs
+# By the kind of the world; all others are concept graphs.
+KINDS: dict[str, type[Run]] = {"bumps": BumpsRun, "scenes": ScenesRun}
 
 
 def read_run(config: Mapping[str, Any]) -> Run:

@@ -1,7 +1,7 @@
 """A training as the lab sees it: a source of images, a network, how it is trained, and when and how it is observed.
 
 What may be seen of the source and what is measured differs from one kind of run to another: `lab.config` has that of
-concept graphs, `lab.bumps` that of labels in a plane.
+concept graphs, `lab.bumps` that of labels in a plane, `lab.scenes` that of scenes of many objects.
 """
 
 from abc import abstractmethod
@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from recombine.denoisers.contract import NetworkDenoiser, Prediction
+from recombine.denoisers.local import LocalConfig
 from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import LinearSchedule, Schedule
@@ -19,6 +20,7 @@ from recombine.errors import UserError
 from recombine.instruments.observation import Denoise, Observation, Row
 from recombine.lab.work import Work
 from recombine.seeds import torch_seeded
+from recombine.settings import canonical
 from recombine.training.inference import FastDenoiser
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.base import Source
@@ -29,7 +31,7 @@ class Run(Work):
     """One training."""
 
     world: Source
-    network: UNetConfig = UNetConfig()
+    network: UNetConfig | LocalConfig = UNetConfig()
     prediction: Prediction = "noise"
     schedule: Schedule = LinearSchedule()
     training: TrainingConfig = TrainingConfig()
@@ -52,8 +54,19 @@ class Run(Work):
     def model(self) -> NetworkDenoiser:
         """A fresh model; the same weights on every machine for the same init seed."""
         with torch_seeded(self.seeds.init):
-            network = UNet(self.network, self.world.image_shape, self.world.condition_widths)
+            network = self.fresh_network()
         return NetworkDenoiser(network, self.prediction)
+
+    def fresh_network(self) -> nn.Module:
+        """The network with weights drawn from torch's own generator."""
+        assert isinstance(self.network, UNetConfig), "a run with local networks makes them itself"
+        return UNet(self.network, self.world.image_shape, self.world.condition_widths)
+
+    @property
+    def likeness(self) -> str:
+        """Equal for runs whose models have the same shape, so that weights of one fit into another's."""
+        shapes = f"{self.world.image_shape} {self.world.condition_widths}"
+        return f"{canonical(self.network)} {shapes} {self.prediction}"
 
     @abstractmethod
     def pool(self, device: str) -> Pool:

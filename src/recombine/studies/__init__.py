@@ -38,6 +38,16 @@ from recombine.studies.identity_mapping import (
     swing_by,
     truncation,
 )
+from recombine.studies.local_scores import (
+    dose,
+    lemma,
+    length,
+    locality,
+    machine,
+    scatter,
+    sdxl_features,
+    sdxl_pixels,
+)
 
 CONCEPT_GRAPHS = (emergence, toy, frequency, adversarial, four_variables, blank, conditioning, signal, faces, sampler)
 
@@ -48,7 +58,9 @@ IDENTITY_MAPPING = (order, stages, swing_by, descents, hierarchy, truncation, fa
 
 BUMPS = (torus, compose, compose_bumps, efficiency, percolation_theory, percolation, lesion, squares, encodings, exact)
 
+LOCAL_SCORES = (lemma, length, locality, scatter, dose, machine, sdxl_pixels, sdxl_features)
+
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.address: module.EXPERIMENT
-    for module in (*CONCEPT_GRAPHS, *CONCEPT_SPACE, *IDENTITY_MAPPING, *BUMPS)
+    for module in (*CONCEPT_GRAPHS, *CONCEPT_SPACE, *IDENTITY_MAPPING, *BUMPS, *LOCAL_SCORES)
 }

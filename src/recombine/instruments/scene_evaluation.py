@@ -1,0 +1,93 @@
+"""What is measured while a model of scenes trains: images asked for with 1 to K labels, and what is drawn at them."""
+
+from functools import lru_cache
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from recombine import seeds
+from recombine.diffusion.samplers import SamplerConfig, sample
+from recombine.diffusion.schedules import Schedule
+from recombine.instruments.counting import calibrate_counting, count_rows
+from recombine.instruments.object_finder import Finder, FinderConfig, object_finder
+from recombine.instruments.observation import Denoise, Observation, Row
+from recombine.worlds.scene_labels import LabelConfig
+from recombine.worlds.scenes import SceneWorld
+from recombine.worlds.splits import NODE_STRIDE
+
+
+class SceneEvaluation(Observation):
+    """Prompt with every number of labels, each at so many layouts that all models share."""
+
+    kind: Literal["scenes"] = "scenes"
+    counts: tuple[int, ...] = Field(default=tuple(range(1, 13)), min_length=1)
+    layouts: int = Field(default=64, ge=1, description="for each number of labels")
+    together: int = Field(default=64, ge=1, description="images sampled at once")
+    finder: FinderConfig = FinderConfig()
+    calibration_scenes: int = Field(
+        default=32, ge=1, description="real ones of each number that the finder is tried on"
+    )
+
+    def tools(self, world: SceneWorld, seed: int, device: str) -> Finder:
+        """The finder of objects, made ready; the runs of a fleet share it."""
+        return object_finder(world, self.finder, seed, device)
+
+    def calibration(self, world: SceneWorld, seed: int, device: str) -> list[Row]:
+        """How right the finder is on rendered scenes."""
+        return calibrate_counting(self.tools(world, seed, device), world, self.calibration_scenes, seed)
+
+
+@lru_cache(maxsize=64)
+def layouts(world: SceneWorld, count: int, images: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Scenes of so many objects that nobody trained on, by the loose rule: places in pixels, and which are there.
+
+    # [images, S, 2], [images, S]
+    """
+    key = seeds.keys(seed, "layouts", count * NODE_STRIDE + torch.arange(images))
+    return world.centres(world.draw(torch.full((images,), count), key, loose=True))
+
+
+def prompts(
+    world: SceneWorld, labels: LabelConfig, count: int, images: int, seed: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Labels of all objects of these layouts, keys to sample with, and the places that are asked for.
+
+    # [images, K], [images], [images, S, 2], [images, S]
+    """
+    places, present = layouts(world, count, images, seed)
+    key = seeds.keys(seed, "sample", count * NODE_STRIDE + torch.arange(images))
+    return labels.encode(places, present, world.pixels, key), key, places, present
+
+
+def measure_scenes(
+    denoise: Denoise,
+    evaluation: SceneEvaluation,
+    how: SamplerConfig,
+    schedule: Schedule,
+    world: SceneWorld,
+    labels: LabelConfig,
+    finder: Finder,
+    seed: int,
+    device: torch.device,
+    suffix: str = "",
+) -> tuple[list[Row], Tensor]:
+    """Rows for every number of labels, and images of each.  # [counts, layouts, C, H, W]"""
+    rows, drawn = list[Row](), []
+    for count in evaluation.counts:
+        condition, key, places, present = prompts(world, labels, count, evaluation.layouts, seed)
+        parts = zip(*(torch.split(each, evaluation.together) for each in (condition, key)), strict=True)
+        images = torch.cat(
+            [sample(denoise, how, schedule, world.image_shape, c.to(device), k.to(device)).float() for c, k in parts]
+        )
+        rows += count_rows(finder.find(images), places, present, world.pixels / labels.grid)
+        drawn.append(images.cpu())
+    if suffix:
+        rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
+    return rows, torch.stack(drawn)
+
+
+def node_of(count: int) -> str:
+    """How rows name a number of labels, as in `counting`."""
+    return f"{count:02d}"

@@ -1,0 +1,122 @@
+"""The config of a run on scenes: how many objects an image holds, what the network is told, whether it is local."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from recombine import seeds
+from recombine.denoisers.contract import Prediction
+from recombine.denoisers.local import LocalConfig, LocalNetwork
+from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.diffusion.samplers import SamplerConfig
+from recombine.diffusion.schedules import EDMSchedule, Schedule
+from recombine.errors import UserError
+from recombine.instruments.locality_evaluation import LocalityLook, locality_rows
+from recombine.instruments.machine_evaluation import MachineLook, machine_rows
+from recombine.instruments.observation import Denoise, Row
+from recombine.instruments.scene_evaluation import SceneEvaluation, measure_scenes, node_of, prompts
+from recombine.lab.run import Run
+from recombine.settings import canonical
+from recombine.training.inference import FastDenoiser
+from recombine.worlds.scene_labels import LabelConfig
+from recombine.worlds.scene_split import SceneSplit
+from recombine.worlds.scenes import SceneWorld
+from recombine.worlds.splits import Pool
+
+
+class ScenesRun(Run):
+    """One training on scenes, complete."""
+
+    world: SceneWorld = SceneWorld()
+    labels: LabelConfig = LabelConfig()
+    split: SceneSplit = SceneSplit()
+    network: Annotated[UNetConfig | LocalConfig, Field(discriminator="kind")] = UNetConfig()
+    prediction: Prediction = "edm"
+    schedule: Schedule = EDMSchedule()
+    evaluation: SceneEvaluation = SceneEvaluation()
+    locality: LocalityLook | None = None  # how local the model is, looked at on the way
+    machine: MachineLook | None = None  # how well a machine that nobody trained predicts it, at the end
+
+    def check(self) -> None:
+        self.split.check(self.world)
+        if self.labels.grid != self.world.grid:
+            raise UserError(f"labels.grid = {self.labels.grid} and world.grid = {self.world.grid}: give both alike")
+        worst = max(*self.evaluation.counts, *self.split.objects, 0)
+        if worst > self.world.most:
+            raise UserError(f"{worst} objects are asked for and a scene holds {self.world.most}: raise world.most")
+        if self.labels.form == "list" and worst > self.labels.slots:
+            raise UserError(
+                f"{worst} labels are asked for and a list has {self.labels.slots} slots: raise labels.slots"
+            )
+        super().check()
+
+    def fresh_network(self) -> nn.Module:
+        if isinstance(self.network, LocalConfig):
+            return LocalNetwork(self.network, self.world.image_shape, self.labels)
+        return UNet(self.network, self.world.image_shape, (self.labels.width,))
+
+    @property
+    def likeness(self) -> str:
+        labels = canonical(self.labels.replace(told="all"))  # how many are told is no matter of shapes
+        return f"{canonical(self.network)} {labels} {self.world.image_shape} {self.prediction}"
+
+    def pool(self, device: str) -> Pool:
+        return self.split.pool(self.world, self.labels, self.seeds.data, device)
+
+    def calibration(self, device: str) -> list[Row]:
+        return self.evaluation.calibration(self.world, self.seeds.data, device)
+
+    def measure(
+        self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
+    ) -> tuple[list[Row], Tensor]:
+        finder = self.evaluation.tools(self.world, self.seeds.data, str(device))
+        return measure_scenes(
+            denoise, self.evaluation, how, self.schedule, self.world, self.labels, finder, self.seeds.sampling, device,
+            suffix,
+        )  # fmt: skip
+
+    def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
+        rows, device = list[Row](), next(sampler.model.parameters()).device
+        look = self.locality
+        if look is not None and seen in self.evaluation.chosen(self.training, look.looks):
+            rows += locality_rows(
+                sampler.model, look, self.world, self.labels, self.schedule, self.evaluation.sampler,
+                self.seeds.sampling, device,
+            )  # fmt: skip
+        if self.machine is not None and seen == self.training.total:
+            finder = self.evaluation.tools(self.world, self.seeds.data, str(device))
+            rows += machine_rows(
+                sampler.denoise, self.machine, self.world, self.labels, self.split, self.schedule, finder, self.seeds,
+                device,
+            )  # fmt: skip
+        return rows
+
+    def groups(self) -> list[str]:
+        return [node_of(count) for count in self.evaluation.counts]
+
+    def prompts(self, asked: Sequence[str] | None, count: int) -> tuple[Tensor, Tensor]:
+        if not asked:
+            parts = [
+                prompts(self.world, self.labels, n, count, self.seeds.sampling)[:2] for n in self.evaluation.counts
+            ]
+            return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
+        places = [read_places(text) for text in asked]
+        most = max(len(each) for each in places)
+        put = torch.zeros(len(asked), most, 2)
+        present = torch.zeros(len(asked), most, dtype=torch.bool)
+        for i, each in enumerate(places):
+            put[i, : len(each)], present[i, : len(each)] = torch.tensor(each), True
+        key = seeds.keys(self.seeds.sampling, "sample", torch.arange(len(asked) * count))
+        label = self.labels.encode(put, present, self.world.pixels, key[::count])
+        return label.repeat_interleave(count, 0), key
+
+
+def read_places(text: str) -> list[tuple[float, float]]:
+    """Places in pixels of the image, from "12,20 40,33"."""
+    try:
+        return [(float(x), float(y)) for x, y in (place.split(",") for place in text.split())]
+    except ValueError:
+        raise UserError(f"--condition '{text}': give places in pixels of the image, as in '12,20 40,33'") from None

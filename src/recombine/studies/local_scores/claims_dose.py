@@ -1,0 +1,119 @@
+"""How local a score must be (beyond Bradley 2026): the rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recombine.instruments.counting import k_max
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
+from recombine.studies.local_scores.claims_length import recall_by_count
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ALIKE = "labels near, patches as far"  # labels near at every noise level; patches drawn as where they reach far
+ABOVE, BELOW = "labels near above", "labels near below"  # only above, or below, a noise level
+MANY = 6  # labels at which recalls are compared
+FEWEST = 4  # pairs of fields that a rank correlation needs
+
+
+def fields_arm(radius: int, label_radius: int) -> str:
+    """How arms are called by their pixel and condition field: "pixels 2 labels 8"."""
+    return f"pixels {radius} labels {label_radius}"
+
+
+def fields_of(arm: str) -> tuple[int, int] | None:
+    """The fields of an arm that is called by them, of a network or of a machine."""
+    found = re.fullmatch(r"(?:machine )?pixels (\d+) labels (\d+)", arm)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def machine_beside(arm: str) -> str:
+    """The arm of the machine with the same fields."""
+    return f"machine {arm}"
+
+
+def longest(table: pl.DataFrame, arm: str) -> dict[int, int]:
+    """K_max of each seed."""
+    return {seed: k_max(curve).steady for seed, curve in recall_by_count(table, arm).items()}
+
+
+def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:
+    """Recall of each seed with MANY labels, where it was asked."""
+    return {seed: curve[MANY] for seed, curve in recall_by_count(table, arm).items() if MANY in curve}
+
+
+def loss(table: pl.DataFrame, arm: str, other: str) -> dict[int, float]:
+    """K_max of one arm less that of another, for each seed that has both."""
+    first, second = longest(table, arm), longest(table, other)
+    return {seed: float(first[seed] - second[seed]) for seed in sorted(first.keys() & second.keys())}
+
+
+def falls(arm: str, other: str, bound: float) -> Callable[[pl.DataFrame], Judgement]:
+    """From one arm to another K_max falls by more than a bound."""
+    return lambda table: judge_above(list(loss(table, arm, other).values()), bound)
+
+
+def keeps(arm: str, other: str, bound: float) -> Callable[[pl.DataFrame], Judgement]:
+    """From one arm to another K_max changes by no more than a bound."""
+    return lambda table: judge_within(list(loss(table, arm, other).values()), -bound, bound)
+
+
+def labels_cost_more(table: pl.DataFrame) -> Judgement:
+    """What a larger condition field costs less what a larger pixel field costs, in K_max."""
+    told, seen = loss(table, NEAR, FAR), loss(table, NEAR, fields_arm(6, 2))
+    return judge_above([told[seed] - seen[seed] for seed in sorted(told.keys() & seen.keys())], 1.0)
+
+
+def machines_rank(table: pl.DataFrame) -> Judgement:
+    """For each seed: rank correlation over pairs of fields between the recall of network and of machine."""
+    from scipy.stats import spearmanr
+
+    pairs: dict[int, list[tuple[float, float]]] = {}
+    for arm in dict.fromkeys(table["arm"].to_list()):
+        if fields_of(arm) is None or arm.startswith("machine"):
+            continue
+        try:
+            network, machine = with_many(table, arm), with_many(table, machine_beside(arm))
+        except NotMeasured:
+            continue
+        for seed in network.keys() & machine.keys():
+            pairs.setdefault(seed, []).append((machine[seed], network[seed]))
+    found = [np.array(pairs[seed]).T for seed in sorted(pairs) if len(pairs[seed]) >= FEWEST]  # [2, fields] each
+    if not found:
+        raise NotMeasured(f"no seed has networks and machines of {FEWEST} pairs of fields with {MANY} labels")
+    # Where all are alike there is nothing to rank, and nothing that was predicted.
+    ranks = [0.0 if min(np.ptp(pair, axis=1)) == 0 else float(spearmanr(*pair).statistic) for pair in found]
+    return judge_above(ranks, 0.6)
+
+
+NEAR, FAR = fields_arm(2, 2), fields_arm(2, 8)
+
+DOSE = (
+    Claim("DS1", "K_max falls with the condition field, pixels within 2 cells (labels within 2 less within 8)",
+          "not asked (above 2)", falls(NEAR, FAR, 2.0)),
+    Claim("DS1b", "also if both learn from the same patches (labels within 2 less within 8)",
+          "not asked (above 2)", falls(ALIKE, FAR, 2.0)),
+    Claim("DS2", "but hardly with the pixel field, labels within 2 cells (pixels within 2 less within 6)",
+          "not asked (2 at most)", keeps(NEAR, fields_arm(6, 2), 2.0)),
+    Claim("DS3", "what a network is told costs more than what it sees (difference of the two losses of K_max)",
+          "not asked (above 1)", labels_cost_more),
+    Claim("DS4", "both fields together: K_max falls from 5 x 5 to 13 x 13 cells (difference)",
+          "k = 8 fails (above 2)", falls(NEAR, fields_arm(6, 6), 2.0)),
+    Claim("DS4b", "and a single cell is too little (K_max at k = 2 less at k = 0)", "not asked (above 2)",
+          falls(NEAR, fields_arm(0, 0), 2.0)),
+    Claim("DS5", "high noise sets the layout: labels that are near at high noise only keep K_max (difference)",
+          "said, no number (2 at most)", keeps(ALIKE, ABOVE, 2.0)),
+    Claim("DS5b", "labels that are near at low noise only do not (K_max, high less low)",
+          "said, no number (above 2)", falls(ABOVE, BELOW, 2.0)),
+    Claim("DS6", "the machine of the same fields ranks networks right (rank correlation, recall with 6 labels)",
+          "not asked (above 0.6)", machines_rank),
+    Claim("DS7", "in the machine K_max falls with the condition field (labels within 2 less within 8)",
+          "not asked (above 2)", falls(machine_beside(NEAR), machine_beside(FAR), 2.0)),
+    Claim("DS7b", "and hardly with the pixel field (pixels within 2 less within 6)", "not asked (2 at most)",
+          keeps(machine_beside(NEAR), machine_beside(fields_arm(6, 2)), 2.0)),
+)  # fmt: skip

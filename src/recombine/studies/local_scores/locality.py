@@ -1,0 +1,137 @@
+"""Bradley 2026, Fig 2 left and its plot of metrics: on which pixels and labels does a model's answer depend?
+
+*Models.* Those of `length` that were trained on 1 to 3 objects; they are looked at while they train. *Asked.* Scenes
+with four labels. *Measured.* At the pixels of the four objects, at noise levels of the model's own trajectory: P_r, the
+share of the gradient to the image that lies within r cells; C, the share of the labels' influence that comes from
+labels within 2 cells, by taking a label out, by moving it, and by the gradient to it. *Known answers.* The exact local
+machine of a set of discs, and its global limit, which memorises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from pydantic import Field
+
+from recombine.denoisers.local_machine import ConditionalLocalMachine
+from recombine.diffusion.samplers import SamplerConfig
+from recombine.diffusion.schedules import EDMSchedule
+from recombine.instruments.locality_evaluation import LocalityLook, own_views, read_locality
+from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.work import Computation, Row, Work
+from recombine.settings import override
+from recombine.studies.local_scores import claims_locality, length
+from recombine.studies.local_scores.claims_length import HEADLINE
+from recombine.studies.local_scores.claims_locality import GLOBAL_MACHINE, LOCAL_MACHINE
+from recombine.worlds.scene_labels import LabelConfig
+from recombine.worlds.scene_split import SceneSplit
+from recombine.worlds.scenes import SceneWorld
+
+if TYPE_CHECKING:
+    import polars
+
+    from recombine.lab.scenes import ScenesRun
+
+
+class MachineLocality(Computation):
+    """The exact machine of a training set, read as the networks are; its answer has no gradient to a label."""
+
+    kind: Literal["machine-locality"] = "machine-locality"
+    world: SceneWorld = SceneWorld(pixels=32, style="discs", grid=16)
+    labels: LabelConfig = LabelConfig(grid=16)
+    split: SceneSplit = SceneSplit(images=500)
+    sampler: SamplerConfig = SamplerConfig(steps=18)
+    radius: int | None = Field(default=2, ge=0, description="of both fields, in cells; the whole image if unset")
+    look: LocalityLook = LocalityLook(looks=1, prompts=8, levels=6, gradients=8)
+
+    def following(self, changes: Mapping[str, Any]) -> MachineLocality:
+        """Known answers stay as they are, whatever is changed about the networks."""
+        return self
+
+    def rows(self) -> list[Row]:
+        """Everything but the gradient to labels."""
+        pool = self.split.pool(self.world, self.labels, self.seeds.data)
+        machine = ConditionalLocalMachine(pool.images, pool.conditions, self.labels.grid, self.radius)
+        views, asked = own_views(
+            machine.denoise, self.look, self.world, self.labels, EDMSchedule(), self.sampler, self.seeds.sampling,
+            torch.device("cpu"),
+        )  # fmt: skip
+        cell = self.world.pixels // self.labels.grid
+        return read_locality(machine.denoise, self.look, views, asked, cell, self.look.gradients, ("removed", "moved"))
+
+
+MACHINES: dict[str, Work] = {
+    LOCAL_MACHINE: MachineLocality(),
+    GLOBAL_MACHINE: MachineLocality(radius=None),
+}
+SMOKE_MACHINES: dict[str, Work] = {
+    name: override(machine, {"world.pixels": 16, "split.images": 20, "sampler.steps": 2, "look.prompts": 1,
+                             "look.gradients": 1})
+    for name, machine in MACHINES.items()
+}  # fmt: skip
+
+
+def draw(table: polars.DataFrame, config: ScenesRun) -> dict[str, Drawing]:
+    """Locality over noise, and its means."""
+    from recombine.studies.local_scores import drawings_locality
+
+    return {
+        "figure": Drawing(
+            drawings_locality.over_noise(table),
+            "Pixel and conditional locality over noise levels, and how much labels matter there, for each way to be "
+            "told.",
+        ),
+        "means": Drawing(
+            drawings_locality.means(table),
+            "Means over noise levels for every experiment, beside exact machines and chance.",
+        ),
+    }
+
+
+_EXPERIMENTS = tuple(length.EXPERIMENTS)
+EXPERIMENT = Experiment(
+    study="local-scores",
+    name="locality",
+    question="Which models depend on near pixels and near labels alone: those that draw more objects than trained on?",
+    figure="Bradley 2026, Fig 2 left and its plot of metrics",
+    budgets={
+        "smoke": Budget(
+            length.arms(length.SMOKE, length.SMOKE_LOCAL, _EXPERIMENTS, (HEADLINE,), 3) | SMOKE_MACHINES, 1,
+            "seconds; proves the path, shows nothing",
+        ),
+        "laptop": Budget(
+            length.arms(length.LAPTOP, length.LAPTOP_LOCAL, ("1", "2", "2L"), (HEADLINE,), None) | MACHINES, 1,
+            "flat discs at 32 px, Exps 1, 2 and 2L, one seed, the runs of length",
+        ),
+        "full": Budget(
+            length.arms(length.FULL, length.FULL_LOCAL, _EXPERIMENTS, (HEADLINE,), 8) | MACHINES, 5,
+            "scenes at 64 px, five experiments of five seeds and the control, the runs of length",
+        ),
+    },
+    claims=claims_locality.LOCALITY,
+    draw=draw,
+    notes=(
+        "The paper's formulas are not known. Ours, of the denoiser D and not of the score, whose -1 / sigma^2 at the "
+        "pixel itself would hide the rest: P_r is the share of |dD_i/dx_k| that lies within r cells of pixel i; C the "
+        "share of the change of D_i, over all conditions, that comes from conditions within 2 cells of the pixel's.",
+        "x is a point on the model's own trajectory while it draws four labels: a model that is told one object of "
+        "each image has no real images of four labelled ones. The noise levels are the middles of eight equal parts of "
+        "the sampling grid.",
+        "Pixels are those at the centres of the four labelled objects, the means over them; the paper shows one.",
+        "Taking a label out can lead to a label that was never seen. So a label is also moved, to the place of another "
+        "layout that is farthest from all others, and the gradient to the label is taken.",
+        "C over all noise levels is weighted by how much labels matter at each: where they no longer do, C is noise. P "
+        "is the plain mean over noise levels.",
+        "Chance: of C, the share of labels that are near (a quarter, more where two are close); of P_r, the share of "
+        "the image within r.",
+        "A cell is a square around labels, a distance one around the pixel: what lies beyond the patch of Exps 2L and "
+        "3L is counted from the distance on that no pixel of the patch has.",
+        "C of 1 needs a model that hears of near labels alone, but C above chance does not: a label that puts an "
+        "object at its own place changes the pixels there most, whatever else it does. The global machine, in which "
+        "every label can change every pixel, has C of about 0.5.",
+        "The machines know 500 images of discs of 32 px and 16 x 16 cells by heart; where no image agrees with the "
+        "labels of a field, those with the fewest disagreeing cells count.",
+    ),
+)  # fmt: skip

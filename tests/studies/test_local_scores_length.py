@@ -1,0 +1,100 @@
+"""Length generalization: arms, rules on tables where the answer is known, and the figure."""
+
+from collections.abc import Mapping
+
+import polars as pl
+import pytest
+
+from recombine.denoisers.local import LocalConfig
+from recombine.instruments.counting import RECALL
+from recombine.lab.claims import judge_all
+from recombine.lab.experiment import make_plan
+from recombine.lab.scenes import ScenesRun
+from recombine.studies.local_scores import claims_length, drawings_length
+from recombine.studies.local_scores.length import EXPERIMENT, FULL
+
+PAPER = {"1 1-3": 7, "2 1-3": 2, "3 1-3": 3, "2L 1-3": 9, "3L 1-3": 9, "2 1": 1, "2L 1": 5, "2L whole 1-3": 3}
+
+
+def table(longest: Mapping[str, int], seeds: int = 5, finder: float = 0.99) -> pl.DataFrame:
+    rows = []
+    for arm, reach in longest.items():
+        for seed in range(seeds):
+            for count in range(1, 13):
+                value = 0.97 if count <= reach else 0.5
+                common = {"study": "local-scores", "experiment": "length", "arm": arm, "seed": seed, "distance": None}
+                rows.append(
+                    {**common, "images_seen": 100, "node": f"{count:02d}", "instrument": RECALL, "value": value}
+                )
+                rows.append({**common, "images_seen": 0, "node": f"{count:02d}",
+                             "instrument": f"calibration.{RECALL}", "value": finder})  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def verdicts(found: pl.DataFrame) -> dict[str, str]:
+    return {each["claim"]: each["verdict"] for each in judge_all(EXPERIMENT.claims, found, "s", "e", "full")}
+
+
+def test_what_the_paper_says_holds_on_its_own_numbers() -> None:
+    assert set(verdicts(table(PAPER)).values()) == {"holds"}
+
+
+def test_models_that_go_nowhere_fail() -> None:
+    found = verdicts(table(dict.fromkeys(PAPER, 3)))
+    assert {name for name, verdict in found.items() if verdict == "fails"} == {
+        "LN1",
+        "LN2a",
+        "LN2b",
+        "LN2c",
+        "LN3",
+        "LN4",
+    }
+
+
+def test_models_that_go_everywhere_fail_where_the_paper_s_do_not() -> None:
+    found = verdicts(table(dict.fromkeys(PAPER, 12)))
+    assert {name for name, verdict in found.items() if verdict == "fails"} == {"LN1", "LN2d", "LN2e", "LN3", "LN4"}
+
+
+def test_a_blind_finder_and_missing_arms_are_told() -> None:
+    assert verdicts(table(PAPER, finder=0.8))["LN0f"] == "fails"
+    found = verdicts(table({"1 1-3": 7}))
+    assert found["LN1"] == found["LN3"] == "undecided"
+
+
+def test_full_has_every_experiment_and_training_set_and_the_control() -> None:
+    arms = EXPERIMENT.budgets["full"].arms
+    assert set(arms) == {f"{e} {o}" for e in ("1", "2", "3", "2L", "3L") for o in ("1", "1-3", "1-5")} | {
+        "2L whole 1-3"
+    }
+    local, whole = arms["2L 1-3"], arms["2L whole 1-3"]
+    assert isinstance(local, ScenesRun)
+    assert isinstance(whole, ScenesRun)
+    assert isinstance(local.network, LocalConfig)
+    assert isinstance(whole.network, LocalConfig)
+    assert (local.network.radius, whole.network.radius) == (2, 8)
+    assert (2 * whole.network.radius + 1) * 4 >= FULL.world.pixels  # the patch of any cell holds the whole image
+    assert arms["3 1"].labels.form == "list"  # type: ignore[attr-defined]
+    assert {run.config.split.objects for run in make_plan(EXPERIMENT, "full", 1).runs} == {
+        (1,),
+        (1, 2, 3),
+        (1, 2, 3, 4, 5),
+    }  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("arms", [PAPER, {"1 1-3": 7}])
+def test_the_figure_is_drawn(arms: Mapping[str, int]) -> None:
+    figure = drawings_length.recall_over_count(table(arms, seeds=2))
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles[-1] == "K_max"
+    assert len(titles) == len({arm.rsplit(" ", 1)[1] for arm in arms}) + 1
+
+
+def test_every_run_checks() -> None:
+    for budget in EXPERIMENT.budgets:
+        for run in make_plan(EXPERIMENT, budget, 1).runs:
+            run.config.check()
+
+
+def test_names_of_arms() -> None:
+    assert claims_length.arm_of("2L whole", "1-3") == claims_length.WHOLE
