@@ -142,3 +142,12 @@ def test_bad_input_gets_one_line(ask, says) -> None:  # type: ignore[no-untyped-
     with pytest.raises(UserError, match=says) as caught:
         ask()
     assert "\n" not in str(caught.value)
+
+
+def test_objects_have_this_world_s_colours() -> None:
+    few, all_eight = CLEVR.replace(colours=("cyan", "red")), CLEVR
+    drawn = [world.scene(draw(world, [3] * 20)) for world in (few, all_eight)]
+    assert {list(COLOURS)[c] for c in drawn[0].colour[drawn[0].present].tolist()} == {"cyan", "red"}
+    assert len(drawn[1].colour[drawn[1].present].unique()) == 8
+    with pytest.raises(UserError, match="no colour 'pink'"):
+        build(SceneWorld, {"colours": ["pink"]})

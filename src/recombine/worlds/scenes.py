@@ -17,6 +17,7 @@ from recombine.worlds.base import Source
 from recombine.worlds.scene_geometry import Camera
 from recombine.worlds.scene_layout import (
     COLOURS,
+    COLUMNS,
     EXTENT,
     MATERIALS,
     SHAPES,
@@ -54,6 +55,7 @@ class SceneWorld(Source):
     loose_visible: Fraction = 100 / (320 * 240)
     camera_jitter: Fraction = 0.5  # half width, along each axis
     light_jitter: Fraction = 1.0
+    colours: Annotated[tuple[str, ...], Field(min_length=1)] = tuple(COLOURS)  # that objects may have
     antialias: Annotated[int, Field(ge=1)] = 2  # rays a side of a pixel
     disc_radius: Positive = 0.5  # the frame of discs reaches this far beyond the places of their centres
 
@@ -61,6 +63,9 @@ class SceneWorld(Source):
     def _consistent(self) -> Self:
         if self.pixels % self.grid:
             raise ValueError(f"{self.pixels} px do not divide into {self.grid} cells: make pixels a multiple of grid")
+        unknown = [name for name in self.colours if name not in COLOURS]
+        if unknown:
+            raise ValueError(f"no colour '{unknown[0]}'; there are {', '.join(COLOURS)}")
         return self
 
     @property
@@ -105,7 +110,7 @@ class SceneWorld(Source):
         for attempt in range(ATTEMPTS):
             if not len(left):
                 return factors
-            objects = place(count[left], key[left], self.most, self.rules(loose), attempt)
+            objects = self._coloured(place(count[left], key[left], self.most, self.rules(loose), attempt))
             factors[left, :-12] = objects.flatten(1)
             hidden = self._hidden(factors[left], loose)
             left, hidden = left[hidden > 0], hidden[hidden > 0]
@@ -115,6 +120,13 @@ class SceneWorld(Source):
         raise UserError(
             f"no layout of {asked} objects shows them all: {seen} were seen; ask for fewer, or for a loose layout"
         )
+
+    def _coloured(self, objects: Tensor) -> Tensor:
+        """The same objects [n, most, columns], their colours taken from this world's."""
+        known = torch.tensor([list(COLOURS).index(name) for name in self.colours], device=objects.device)
+        present, column = objects[..., 0], COLUMNS.index("colour")
+        objects[..., column] = known[objects[..., column].round().long() % len(known)] * present
+        return objects
 
     def _hidden(self, factors: Tensor, loose: bool) -> Tensor:
         """How many objects show too little of themselves.  # [n]"""
