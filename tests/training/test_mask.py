@@ -42,7 +42,7 @@ def handed(monkeypatch):
 
     def parts(pool, mask, count=BATCH):
         key = batch_keys(count)
-        return batch_loss(None, *draw_batch(pool, key, mask), key, DRAW_SIGMA, "simple")
+        return batch_loss(make_model(), *draw_batch(pool, key, mask), key, DRAW_SIGMA, "simple")
 
     return parts
 
