@@ -125,9 +125,9 @@ class LocalNetwork(nn.Module):
         )
 
     @property
-    def judged(self) -> slice:
-        """The rows and the columns of a patch that the loss looks at."""
-        return self._middle if self.config.judged == "cell" else slice(None)
+    def judged(self) -> slice | None:
+        """The rows and the columns of a patch that the loss looks at, if not all."""
+        return self._middle if self.config.judged == "cell" else None
 
     @property
     def _middle(self) -> slice:

@@ -20,12 +20,13 @@ def denoising_loss(
     condition: Tensor | None,  # [n, K]
     weighting: Weighting = "simple",
     network: Network | None = None,  # a part of the model's network, where x0 are parts of images
-    judged: slice = slice(None),  # the rows and the columns that count
+    judged: slice | None = None,  # the rows and the columns that count; all of them
 ) -> Tensor:
     """Mean over images and pixels of w(sigma) * (predict - target)^2, in float32.  # []"""
     x = x0 + per_image(sigma, x0) * noise
     error = model.predict(x, sigma, condition, network).float() - model.target(x0, noise, sigma).float()
-    error = error[:, :, judged, judged]
+    if judged is not None:
+        error = error[:, :, judged, judged]
     by_image = error.square().flatten(1).mean(1)  # [n]
     return (weight(model, sigma.float(), weighting) * by_image).mean()
 
