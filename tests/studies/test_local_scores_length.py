@@ -90,11 +90,5 @@ def test_the_figure_is_drawn(arms: Mapping[str, int]) -> None:
     assert len(titles) == len({arm.rsplit(" ", 1)[1] for arm in arms}) + 1
 
 
-def test_every_run_checks() -> None:
-    for budget in EXPERIMENT.budgets:
-        for run in make_plan(EXPERIMENT, budget, 1).runs:
-            run.config.check()
-
-
 def test_names_of_arms() -> None:
     assert claims_length.arm_of("2L whole", "1-3") == claims_length.WHOLE
