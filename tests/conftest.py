@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from matplotlib.figure import Figure
 
 from recombine.cli import main
 from recombine.lab.conduct import Progress, conduct
@@ -99,6 +100,27 @@ def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     def save(figure: object, path: Path) -> list[Path]:
         Image.new("RGB", (1, 1)).save(path.with_name(path.name + ".png"))
         return [path.with_name(path.name + ".png")]
+
+    monkeypatch.setattr(conclude, "save_figure", save)
+
+
+@pytest.fixture
+def coarse_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lay out and paint every figure, but once and on few pixels; the fine PNG and the SVG are those of `_smoke`."""
+    import numpy as np
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    from recombine.lab import conclude, figures
+
+    def save(figure: Figure, path: Path) -> list[Path]:
+        figure.set_dpi(40)
+        canvas = FigureCanvasAgg(figure)
+        with figures.house_style():
+            canvas.draw()
+        painted = path.with_name(path.name + ".png")
+        Image.fromarray(np.asarray(canvas.buffer_rgba())).save(painted)
+        return [painted]
 
     monkeypatch.setattr(conclude, "save_figure", save)
 

@@ -24,8 +24,6 @@ from recombine.training.state import load_tensors
 
 Finish = Callable[..., RunFolder]
 
-# The command line on a machine of one core: the bits of a run then do not depend on where it is tested.
-ONE_CORE = "import os, sys; os.cpu_count = lambda: 1; from recombine.cli import main; sys.exit(main())"
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 SMALL = {"network.channels": 4, "network.multipliers": [1], "evaluation.audit": None, "evaluation.points": 2}
 SMOKE = ["run", "concept-graphs/emergence", "--budget", "smoke", "--no-report",
@@ -56,6 +54,70 @@ for line in sys.stdin:
     print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+
+
+# The command line on a machine of one core: the bits of a run then do not depend on where it is tested.
+# Forks a process for each line of input, a command and the file for its standard error; a number asks how it ended.
+COMMANDS = """
+import json, os, sys
+import recombine.lab.conclude, recombine.lab.conduct
+from recombine.cli import main
+
+os.cpu_count = lambda: 1
+for line in sys.stdin:
+    asked = json.loads(line)
+    if isinstance(asked, int):
+        ended, status = os.waitpid(asked, os.WNOHANG)
+        print(json.dumps(os.waitstatus_to_exitcode(status) if ended else None), flush=True)
+        continue
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(asked["said"], os.O_WRONLY), 2)
+        sys.exit(main(asked["words"]))
+    print(child, flush=True)
+"""
+
+
+class Command:
+    """The command line in a process and a process group of its own, started without paying for its imports."""
+
+    def __init__(self, commands: subprocess.Popen[str], said: Path, words: list[str]) -> None:
+        self.commands, self.path = commands, said
+        said.touch()
+        self.pid = int(self._ask({"words": words, "said": str(said)}))
+
+    @property
+    def said(self) -> str:
+        return self.path.read_text()
+
+    def wait(self, seconds: float) -> int:
+        """Its exit status."""
+        status: list[int] = []
+
+        def ended() -> bool:
+            answer = self._ask(self.pid)
+            status.extend([] if answer is None else [answer])
+            return bool(status)
+
+        wait_until(ended, seconds, pause=0.02)
+        return status[0]
+
+    def _ask(self, question: Any) -> Any:
+        _pipe(self.commands.stdin).write(json.dumps(question) + "\n")
+        _pipe(self.commands.stdin).flush()
+        return json.loads(_pipe(self.commands.stdout).readline())
+
+
+@pytest.fixture(scope="module")
+def commands() -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-c", COMMANDS]
+    made = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    yield made
+    _pipe(made.stdin).close()
+    assert made.wait(30) == 0
+    _pipe(made.stdout).close()
 
 
 class Nursery:
@@ -91,11 +153,11 @@ def _pipe(pipe: IO[str] | None) -> IO[str]:
     return pipe
 
 
-def wait_until(happened: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(happened: Callable[[], bool], seconds: float = 60, pause: float = 0.001) -> None:
     end = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.001)
+        time.sleep(pause)
 
 
 def size(path: Path) -> int:
@@ -163,26 +225,17 @@ def test_killed_at_one_flush_after_another_until_it_gets_through(
     assert events(run).count("resumed") >= 2
 
 
-def command(*words: object) -> list[str]:
-    return [sys.executable, "-c", ONE_CORE, *(str(word) for word in words)]
-
-
-def test_control_c_says_how_to_go_on_and_the_same_command_does(call: Callable[..., Any], tmp_path: Path) -> None:
+def test_control_c_says_how_to_go_on_and_the_same_command_does(
+    commands: subprocess.Popen[str], call: Callable[..., Any], tmp_path: Path
+) -> None:
     words = [*SMOKE, "--set", "training.images=3200", "--store", str(tmp_path / "stopped")]
-    process = subprocess.Popen(command(*words), stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
-    lines = []
-    for line in _pipe(process.stderr):
-        lines.append(line)
-        if sum("loss" in text for text in lines) == 2:
-            process.send_signal(signal.SIGINT)
-            break
-    rest = _pipe(process.stderr).read()
-    _pipe(process.stderr).close()
-    assert process.wait(60) == 130
-    told = ["".join(lines), rest]
-    assert "Traceback" not in "".join(told)
-    assert rest.splitlines()[-1].startswith("recombine: stopped")
-    assert "same command again" in rest.splitlines()[-1]
+    command = Command(commands, tmp_path / "said", words)
+    wait_until(lambda: command.said.count("loss") >= 2, pause=0.02)
+    os.kill(command.pid, signal.SIGINT)
+    assert command.wait(60) == 130
+    assert "Traceback" not in command.said
+    assert command.said.splitlines()[-1].startswith("recombine: stopped")
+    assert "same command again" in command.said.splitlines()[-1]
     config = make_plan(EXPERIMENT, "smoke", 1, SMALL | {"training.images": 3200}).runs[0].config
     run = Store(tmp_path / "stopped").run(config.address)
     assert not run.done
@@ -193,48 +246,38 @@ def test_control_c_says_how_to_go_on_and_the_same_command_does(call: Callable[..
     assert_same(run, Store(tmp_path / "whole").run(config.address))
 
 
-def test_two_processes_asked_for_the_same_run_train_it_once(tiny: RunConfig, tmp_path: Path) -> None:
-    words = command(*SMOKE, "--set", "training.images=512", "--store", tmp_path)
-    both = [
-        subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
-        for _ in range(2)
-    ]
-    told = [process.communicate(timeout=120)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
-    assert not any("Traceback" in text for text in told)
+def test_two_processes_asked_for_the_same_run_train_it_once(commands: subprocess.Popen[str], tmp_path: Path) -> None:
+    words = [*SMOKE, "--set", "training.images=512", "--store", str(tmp_path)]
+    both = [Command(commands, tmp_path.with_name(f"said-{number}"), words) for number in range(2)]
+    assert [command.wait(120) for command in both] == [0, 0], [command.said for command in both]
+    assert not any("Traceback" in command.said for command in both)
     [run] = Store(tmp_path).runs()
     assert run.done
     assert events(run) == ["started", "saved"]
 
 
 @pytest.fixture
-def pool(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[RunFolder]]]:
+def pool(commands: subprocess.Popen[str], tmp_path: Path) -> Iterator[tuple[Command, list[RunFolder]]]:
     """Two workers in the middle of four long runs; the runs that are under way."""
-    words = command(*SMOKE, "--seeds", 4, "--workers", 2, "--set", "training.images=100000000", "--store", tmp_path)
-    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True)
+    words = [*SMOKE, "--seeds", "4", "--workers", "2", "--set", "training.images=100000000", "--store", str(tmp_path)]
+    command = Command(commands, tmp_path.with_name("said-pool"), words)
     planned = make_plan(EXPERIMENT, "smoke", 4, SMALL | {"training.images": 100_000_000}).runs
     runs = [Store(tmp_path).run(run.address) for run in planned[:2]]
     wait_until(lambda: all("started" in events(run) for run in runs))
-    yield process, runs
+    yield command, runs
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait(30)
-    _pipe(process.stderr).close()
+        os.killpg(command.pid, signal.SIGKILL)
 
 
 def test_control_c_stops_all_workers_and_begins_no_further_run(
-    pool: tuple[subprocess.Popen[str], list[RunFolder]], tmp_path: Path
+    pool: tuple[Command, list[RunFolder]], tmp_path: Path
 ) -> None:
-    process, runs = pool
+    command, runs = pool
     time.sleep(0.3)  # some steps; no moment in particular
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    try:
-        _, told = process.communicate(timeout=15)
-    except subprocess.TimeoutExpired:
-        pytest.fail(f"it goes on after Ctrl-C: {[r.address for r in Store(tmp_path).runs() if held(r)]} in training")
-    assert process.returncode == 130
-    assert "Traceback" not in told
-    assert told.splitlines()[-1].startswith("recombine: stopped")
+    os.killpg(command.pid, signal.SIGINT)  # as a terminal does
+    assert command.wait(15) == 130, f"{[r.address for r in Store(tmp_path).runs() if held(r)]} in training"
+    assert "Traceback" not in command.said
+    assert command.said.splitlines()[-1].startswith("recombine: stopped")
     assert [run.address for run in Store(tmp_path).runs()] == sorted(run.address for run in runs)
     for run in runs:
         assert events(run) == ["started", "saved"]
@@ -242,17 +285,17 @@ def test_control_c_stops_all_workers_and_begins_no_further_run(
 
 
 def test_workers_end_with_their_parent_and_status_sees_it(
-    pool: tuple[subprocess.Popen[str], list[RunFolder]], call: Callable[..., Any], tmp_path: Path
+    pool: tuple[Command, list[RunFolder]], call: Callable[..., Any], tmp_path: Path
 ) -> None:
     def states() -> list[str]:
         answer = call("status", "--json", "--store", tmp_path)
         assert answer.status == 0
         return sorted(row["state"] for row in json.loads(answer.out))
 
-    process, runs = pool
+    command, runs = pool
     assert states() == ["running", "running"]
     assert all(held(run) for run in runs)
-    process.kill()
-    process.wait(30)
+    os.kill(command.pid, signal.SIGKILL)
+    assert command.wait(30) == -signal.SIGKILL
     wait_until(lambda: not any(held(run) for run in runs), 20)
     assert states() == ["stopped", "stopped"]

@@ -8,6 +8,8 @@ from recombine.cli import main
 from recombine.lab import engines
 from recombine.studies import EXPERIMENTS
 
+pytestmark = pytest.mark.usefixtures("coarse_figures")
+
 MADE_HERE = [address for address in EXPERIMENTS if address != "concept-graphs/faces"]  # faces need CelebA's files
 
 

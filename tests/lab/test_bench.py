@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from recombine.denoisers.unet import UNetConfig
 from recombine.lab import bench
+from recombine.training.replica import TrainingConfig
 from recombine.worlds.shapes import ShapesWorld
 
 
@@ -31,8 +33,10 @@ def test_training_flop_of_a_network_grows_with_the_square_of_its_width() -> None
 def test_bench_answers_with_named_ratios_of_the_raw_numbers(
     call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mm = bench.torch.mm  # a smaller product: its speed is not what is tested
+    mm = bench.torch.mm  # smaller products, networks, batches and pools: their speed is not what is tested
     monkeypatch.setattr(bench.torch, "mm", lambda a, b: mm(a[:64, :64], b[:64, :64]))
+    monkeypatch.setattr(bench, "UNetConfig", lambda channels, **rest: UNetConfig(channels=4, **rest))
+    monkeypatch.setattr(bench, "TrainingConfig", lambda batch: TrainingConfig(batch=4))
     answer = call("bench", "--json", "--device", "cpu", "--seconds", "0.001")
     assert answer.status == 0
     told = json.loads(answer.out)

@@ -24,6 +24,10 @@ def name_of(number):
     return f"{number:06d}.jpg"
 
 
+def names_up_to(count):
+    return [name_of(number) for number in range(1, count + 1)]
+
+
 def attributes_of(number):
     """Image `number` (from 1) has class (number - 1) % 12 in binary; from 8 on, both colours of hair or neither."""
     kind = (number - 1) % 12

@@ -1,11 +1,7 @@
-"""A small CelebA is read right in each layout it comes in; every damage is one line; no half cache is used."""
+"""A small CelebA is read right in each layout it comes in; every damage is one line."""
 
-import errno
-import json
 import os
 import shutil
-import signal
-import threading
 from zipfile import ZipFile
 
 import numpy as np
@@ -13,8 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from recombine.errors import RunFailed, UserError
-from recombine.worlds import celeba, image_cache
+from recombine.errors import UserError
 from recombine.worlds.celeba import data_folder, read_attributes, read_partitions, resized_images
 from worlds.small_celeba import (
     ATTRIBUTES,
@@ -24,6 +19,7 @@ from worlds.small_celeba import (
     attributes_of,
     make_celeba,
     name_of,
+    names_up_to,
     number_of,
     save_image,
 )
@@ -46,29 +42,12 @@ def copied(originals, tmp_path):
     return copy
 
 
-@pytest.fixture
-def resizings(monkeypatch):
-    """The number of images resized so far, one entry each."""
-    calls, real = [], celeba._resize
-
-    def counted(data, pixels):
-        calls.append(pixels)
-        return real(data, pixels)
-
-    monkeypatch.setattr(celeba, "_resize", counted)
-    return calls
-
-
-def complaint(call, *arguments, kind=UserError):
-    with pytest.raises(kind) as caught:
+def complaint(call, *arguments):
+    with pytest.raises(UserError) as caught:
         call(*arguments)
-    assert type(caught.value) is kind
+    assert type(caught.value) is UserError
     assert "\n" not in str(caught.value)
     return str(caught.value)
-
-
-def names_up_to(count):
-    return [name_of(number) for number in range(1, count + 1)]
 
 
 def test_the_folder_is_in_the_environment(monkeypatch, tmp_path):
@@ -97,20 +76,6 @@ def test_every_layout_gives_the_same_lists_and_images(copied, layout):
     assert [number_of(image) for image in images] == [7, 3, 60, 25]
 
 
-def test_images_are_mapped_read_only_from_a_plain_file_with_a_record(copied):
-    folder = copied()
-    images = resized_images(folder, names_up_to(5), "a digest", 12)
-    assert isinstance(images, np.memmap)
-    assert images.dtype == np.uint8
-    with pytest.raises(ValueError, match="read-only"):
-        images[0] = 0
-    cache = folder / "recombine-cache"
-    assert np.array_equal(np.load(cache / "faces-12.npy"), images)
-    record = json.loads((cache / "faces-12.json").read_text())
-    assert (record["count"], record["pixels"], record["attributes_sha256"]) == (5, 12, "a digest")
-    assert (record["first_image"], record["last_image"]) == ("000001.jpg", "000005.jpg")
-
-
 def test_the_centre_square_is_averaged_down_as_an_independent_library_does(tmp_path):
     """Against torch's antialiased bicubic filter, on an image with a gradient, stripes one pixel wide and an edge."""
     pictures = tmp_path / "img_align_celeba"
@@ -131,137 +96,6 @@ def test_a_grey_image_gets_three_channels(tmp_path):
     (tmp_path / "img_align_celeba").mkdir()
     save_image(tmp_path / "img_align_celeba" / "000001.jpg", np.full((218, 178), 90, dtype=np.uint8))
     assert (resized_images(tmp_path, ["000001.jpg"], "", 4) == 90).all()
-
-
-def test_a_cache_is_made_once_and_then_needs_no_images(copied, resizings):
-    folder = copied()
-    first = resized_images(folder, names_up_to(6), "one", 8)
-    shutil.rmtree(folder / "img_align_celeba")
-    assert np.array_equal(resized_images(folder, names_up_to(6), "one", 8), first)
-    assert len(resizings) == 6
-
-
-@pytest.mark.parametrize("change", ["digest", "names", "short array", "other array", "empty array", "record", "torn"])
-def test_a_cache_that_does_not_fit_is_made_again(copied, resizings, change):
-    folder = copied()
-    names, digest = names_up_to(6), "one"
-    before = np.array(resized_images(folder, names, digest, 8))
-    array, record = (folder / "recombine-cache" / f"faces-8.{suffix}" for suffix in ("npy", "json"))
-    if change == "digest":
-        digest = "two"
-    elif change == "names":
-        names = [*names[:4], name_of(9), names[5]]
-    elif change == "short array":
-        os.truncate(array, array.stat().st_size - 1)
-    elif change == "other array":
-        np.save(array, before[:5])
-    elif change == "empty array":
-        array.write_bytes(b"")
-    elif change == "record":
-        record.unlink()
-    else:
-        record.write_text(record.read_text()[:-20])
-    images = resized_images(folder, names, digest, 8)
-    assert len(resizings) == 12
-    assert [number_of(image) for image in images] == [int(name[:6]) for name in names]
-    resized_images(folder, names, digest, 8)
-    assert len(resizings) == 12
-
-
-def test_a_caching_killed_half_way_leaves_nothing_that_counts(copied, resizings, monkeypatch):
-    folder = copied()
-    old = np.array(resized_images(folder, names_up_to(6), "old", 8))
-    cache, counted = folder / "recombine-cache", celeba._resize
-
-    def killed(data, pixels):
-        if len(resizings) == 6 + 3:
-            raise KeyboardInterrupt
-        return counted(data, pixels)
-
-    monkeypatch.setattr(celeba, "_resize", killed)
-    with pytest.raises(KeyboardInterrupt):
-        resized_images(folder, names_up_to(6), "new", 8)
-    assert sorted(path.name for path in cache.iterdir()) == ["faces-8.json", "faces-8.npy", "lock"]
-    assert np.array_equal(resized_images(folder, names_up_to(6), "old", 8), old)  # what was whole still is
-    assert len(resizings) == 9
-    monkeypatch.setattr(celeba, "_resize", counted)
-    images = resized_images(folder, names_up_to(6), "new", 8)
-    assert [number_of(image) for image in images] == [1, 2, 3, 4, 5, 6]
-    assert len(resizings) == 15
-
-
-def test_a_caching_killed_without_warning(copied, resizings, monkeypatch):
-    folder, counted = copied(), celeba._resize
-    cache = folder / "recombine-cache"
-
-    def killed(data, pixels):
-        if len(resizings) == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return counted(data, pixels)
-
-    child = os.fork()
-    if child == 0:
-        try:
-            monkeypatch.setattr(celeba, "_resize", killed)
-            resized_images(folder, names_up_to(6), "one", 64)
-        finally:
-            os._exit(1)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL
-    assert sorted(path.name for path in cache.iterdir()) == ["faces-64.part", "lock"]
-    images = resized_images(folder, names_up_to(6), "one", 64)
-    assert [number_of(image) for image in images] == [1, 2, 3, 4, 5, 6]
-    assert len(resizings) == 6
-    assert sorted(path.name for path in cache.iterdir()) == ["faces-64.json", "faces-64.npy", "lock"]
-
-
-def test_an_array_without_its_record_does_not_count(copied, resizings, monkeypatch):
-    """Killed between the two renames, when the new array is there and the old record would still fit the old one."""
-    folder = copied()
-    resized_images(folder, names_up_to(6), "old", 8)
-
-    def killed(path, value):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(image_cache, "write_json", killed)
-        with pytest.raises(KeyboardInterrupt):
-            resized_images(folder, [name_of(number) for number in (9, 8, 7, 6, 5, 4)], "new", 8)
-    images = resized_images(folder, names_up_to(6), "old", 8)
-    assert [number_of(image) for image in images] == [1, 2, 3, 4, 5, 6]
-    assert len(resizings) == 18
-
-
-def test_two_at_once_make_one_cache(copied, resizings):
-    folder, seen = copied(), []
-    threads = [
-        threading.Thread(target=lambda: seen.append(resized_images(folder, names_up_to(20), "one", 8)))
-        for _ in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(resizings) == 20
-    assert [number_of(image) for image in seen[2]] == list(range(1, 21))
-
-
-def test_a_cache_that_cannot_be_written_is_one_line(copied, monkeypatch):
-    folder = copied()
-    (folder / "recombine-cache").write_text("a file where the folder should be")
-    message = complaint(resized_images, folder, names_up_to(3), "", 8, kind=RunFailed)
-    assert message.startswith(f"cannot write {folder / 'recombine-cache'}: File exists; ")
-    assert "make the folder writable" in message
-    (folder / "recombine-cache").unlink()
-
-    def full(handle):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        message = complaint(resized_images, folder, names_up_to(3), "", 8, kind=RunFailed)
-        assert "No space left on device" in message
-    assert [path.name for path in (folder / "recombine-cache").iterdir()] == ["lock"]
-    assert len(resized_images(folder, names_up_to(3), "", 8)) == 3
 
 
 def test_a_missing_celeba_says_what_to_put_where(tmp_path):

@@ -11,7 +11,9 @@ from PIL import Image
 from recombine import seeds
 from recombine.errors import RunFailed, UserError
 from recombine.worlds import clevr
+from recombine.worlds.scene_labels import LabelConfig
 from recombine.worlds.scene_layout import COLOURS
+from recombine.worlds.scene_split import SceneSplit
 from recombine.worlds.scenes import FRAME, SceneWorld
 
 WORLD = SceneWorld(pixels=64)
@@ -337,3 +339,21 @@ def test_the_folder_is_that_of_the_variable(monkeypatch, tmp_path):
     assert clevr.data_folder() == tmp_path
     monkeypatch.delenv(clevr.FOLDER_VARIABLE)
     assert clevr.data_folder().parts[-2:] == ("data", "clevr")
+
+
+def test_runs_train_on_it_with_its_own_labels(copied, monkeypatch):
+    """The images and cells of CLEVR's scenes of one and three objects, in an order that the seed decides."""
+    folder, _, _ = copied()
+    monkeypatch.setenv(clevr.FOLDER_VARIABLE, str(folder))
+    split = SceneSplit(objects=(1, 3), images=3, source="clevr")
+    labels = LabelConfig()
+    known = clevr.read(folder, WORLD, "train", (1, 3))
+    pool = split.pool(WORLD, labels, seed=0)
+    own = labels.encode(known.centres, known.present, WORLD.pixels, torch.arange(3))
+    for image, condition in zip(pool.images, pool.conditions, strict=True):
+        (row,) = [i for i, other in enumerate(known.images(torch.arange(3))) if torch.equal(image, other)]
+        assert torch.equal(condition, own[row])
+    with pytest.raises(UserError, match=r"CLEVR has 3 scenes of .* ask for fewer"):
+        split.replace(images=4).pool(WORLD, labels, seed=0)
+    with pytest.raises(UserError, match=r"world\.style = clevr"):
+        split.check(SceneWorld(pixels=32, style="discs", grid=8))

@@ -47,7 +47,7 @@ class NetworkDenoiser(nn.Module):
     ) -> Tensor:
         """What the network (or a part of it) says, raw: compare it with `target`.  # [n, C, H, W]"""
         c_in, _, _ = self.scales(per_image(sigma, x))
-        output: Tensor = (network or self.network)(c_in * x, sigma.log() / 4, condition)
+        output: Tensor = (self.network if network is None else network)(c_in * x, sigma.log() / 4, condition)
         return output
 
     def target(self, x0: Tensor, noise: Tensor, sigma: Tensor) -> Tensor:

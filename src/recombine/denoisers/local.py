@@ -71,6 +71,9 @@ class Pieces(NamedTuple):
 class LocalNetwork(nn.Module):
     """Walks over all cells of whole images; of patches alone, see `piece`."""
 
+    pixels_away: Tensor  # [P, P] how many cells each pixel of a patch is from the middle cell
+    labels_away: Tensor  # [W, W] the same of each cell of the window of labels
+
     def __init__(self, config: LocalConfig, image_shape: tuple[int, int, int], labels: LabelConfig) -> None:
         super().__init__()
         channels, height, width = image_shape
@@ -80,6 +83,10 @@ class LocalNetwork(nn.Module):
         self.grid, self.cell = labels.grid, height // labels.grid
         self.side = (2 * config.radius + 1) * self.cell
         window = (2 * config.labels_within + 1) ** 2 if labels.form == "grid" else labels.width
+        # Distances as tables: made inside of a compiled step, they are index arithmetic that inductor cannot order.
+        self.register_buffer("pixels_away", _away(self.side, self.cell, config.radius), persistent=False)
+        around = _away(2 * config.labels_within + 1, 1, config.labels_within)
+        self.register_buffer("labels_away", around, persistent=False)
         self.position = Sinusoids(POSITION, (4.0, 4.0 * labels.grid))
         self.inner = UNet(config.inner, (channels, self.side, self.side), (window, 2 * POSITION))
 
@@ -103,9 +110,7 @@ class LocalNetwork(nn.Module):
     def piece(self, patches: Tensor, noise_level: Tensor, condition: Tensor | None) -> Tensor:
         """What the U-Net says of patches alone, told their windows.  # [N, C, P, P]"""
         if self.config.by_noise:
-            away = (torch.arange(self.side, device=patches.device) // self.cell - self.config.radius).abs()
-            away = torch.maximum(away[:, None], away[None])  # [P, P] in cells
-            patches = patches * (away <= self._radii(noise_level)[0][:, None, None])[:, None]
+            patches = patches * (self.pixels_away <= self._radii(noise_level)[0][:, None, None])[:, None]
         answer: Tensor = self.inner(patches, noise_level, condition)
         return answer
 
@@ -168,8 +173,7 @@ class LocalNetwork(nn.Module):
             maps = F.pad(condition.reshape(-1, 1, grid, grid), (reach,) * 4)
             side = 2 * reach + 1
             told = maps.unfold(2, side, 1).unfold(3, side, 1).reshape(len(condition), grid**2, side**2)
-            away = (torch.arange(side, device=condition.device) - reach).abs()
-            told = told * (torch.maximum(away[:, None], away[None]).flatten() <= within)
+            told = told * (self.labels_away.flatten() <= within)
         else:
             told = condition.reshape(len(condition), 1, -1, SLOT) * self._near(condition, within)[..., None]
             told = told.flatten(2)
@@ -195,3 +199,9 @@ class LocalNetwork(nn.Module):
         """(column, row) of every cell, row by row.  # [cells, 2]"""
         index = torch.arange(self.grid**2, device=device)
         return torch.stack([index % self.grid, index // self.grid], 1)
+
+
+def _away(side: int, cell: int, radius: int) -> Tensor:
+    """How many cells each place of a square is from its middle cell, along the longer way.  # [side, side]"""
+    away = (torch.arange(side) // cell - radius).abs()
+    return torch.maximum(away[:, None], away[None])

@@ -112,16 +112,16 @@ def count_rows(found: Found, places: Tensor, told: Tensor, cell: float, near: fl
     return rows
 
 
-def calibrate_counting(finder: Finder, world: SceneWorld, per_count: int, seed: int) -> list[Row]:
+def calibrate_counting(finder: Finder, world: SceneWorld, per_count: int, seed: int, device: str = "cpu") -> list[Row]:
     """The same rows, "calibration.", for fresh rendered scenes of 1 to `world.most` objects, `per_count` of each.
 
     Scenes keep the loose rule, as the ones that are asked for: the full rule has no room for the largest numbers.
     The recall here is the most that any model can have: a K where it is under LEAST judges the finder, not the model.
     """
-    number = torch.arange(world.most * per_count)
+    number = torch.arange(world.most * per_count, device=device)
     key = seeds.keys(seed, "count-calibration", number)
     factors = world.draw(number // per_count + 1, key, loose=True)
-    places, present = world.centres(factors)
+    places, present = (each.cpu() for each in world.centres(factors))
     found = finder.find(world.render(factors))
     rows = count_rows(found, places, present, world.pixels / world.grid)
     return [row | {"instrument": f"calibration.{row['instrument']}"} for row in rows]

@@ -212,12 +212,12 @@ def training_scenes(world: SceneWorld, scenes: int, seed: int, device: str) -> t
 
     Half of the scenes keep CLEVR's rule and have up to ROOMY objects, half the loose one and up to `world.most`.
     """
-    number = torch.arange(scenes)
+    number = torch.arange(scenes, device=device)
     key = seeds.keys(seed, "finder-scenes", number)
     half = (scenes + 1) // 2
     tight = world.draw(number[:half] % (1 + min(ROOMY, world.most)), key[:half])  # empty scenes too
     loose = world.draw(1 + number[half:] % world.most, key[half:], loose=True)
-    factors = torch.cat([tight, loose]).to(device)
+    factors = torch.cat([tight, loose])
     places, present = world.centres(factors)
     return world.render(factors), places, present
 

@@ -36,7 +36,7 @@ class SceneEvaluation(Observation):
 
     def calibration(self, world: SceneWorld, seed: int, device: str) -> list[Row]:
         """How right the finder is on rendered scenes."""
-        return calibrate_counting(self.tools(world, seed, device), world, self.calibration_scenes, seed)
+        return calibrate_counting(self.tools(world, seed, device), world, self.calibration_scenes, seed, device)
 
 
 @lru_cache(maxsize=64)

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from recombine.lab.bumps import BumpsRun
+from recombine.lab.colours import ColoursRun
 from recombine.lab.config import RunConfig
 from recombine.lab.run import Run
 from recombine.lab.scenes import ScenesRun
 from recombine.settings import build
 
 # By the kind of the world; all others are concept graphs.
-KINDS: dict[str, type[Run]] = {"bumps": BumpsRun, "scenes": ScenesRun}
+KINDS: dict[str, type[Run]] = {"bumps": BumpsRun, "scenes": ScenesRun, "coloured-scenes": ColoursRun}
 
 
 def read_run(config: Mapping[str, Any]) -> Run:

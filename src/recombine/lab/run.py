@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from recombine.denoisers.contract import NetworkDenoiser, Prediction
+from recombine.denoisers.folded import FoldedConfig
 from recombine.denoisers.local import LocalConfig
 from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
@@ -31,7 +32,7 @@ class Run(Work):
     """One training."""
 
     world: Source
-    network: UNetConfig | LocalConfig = UNetConfig()
+    network: UNetConfig | FoldedConfig | LocalConfig = UNetConfig()
     prediction: Prediction = "noise"
     schedule: Schedule = LinearSchedule()
     training: TrainingConfig = TrainingConfig()

@@ -9,7 +9,10 @@ from torch import Tensor, nn
 
 from recombine import seeds
 from recombine.denoisers.contract import Prediction
+from recombine.denoisers.folded import FoldedConfig, FoldedNetwork
+from recombine.denoisers.label_code import Code, CodedNetwork
 from recombine.denoisers.local import LocalConfig, LocalNetwork
+from recombine.denoisers.soft import LocalityPenalty, SoftNetwork
 from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, Schedule
@@ -33,7 +36,9 @@ class ScenesRun(Run):
     world: SceneWorld = SceneWorld()
     labels: LabelConfig = LabelConfig()
     split: SceneSplit = SceneSplit()
-    network: Annotated[UNetConfig | LocalConfig, Field(discriminator="kind")] = UNetConfig()
+    network: Annotated[UNetConfig | FoldedConfig | LocalConfig, Field(discriminator="kind")] = UNetConfig()
+    code: Code = "plain"  # how a network that embeds the whole label is handed it
+    penalty: LocalityPenalty | None = None  # of what labels change far from them, for a network that is not local
     prediction: Prediction = "edm"
     schedule: Schedule = EDMSchedule()
     evaluation: SceneEvaluation = SceneEvaluation()
@@ -51,17 +56,30 @@ class ScenesRun(Run):
             raise UserError(
                 f"{worst} labels are asked for and a list has {self.labels.slots} slots: raise labels.slots"
             )
+        if self.penalty is not None and isinstance(self.network, LocalConfig):
+            raise UserError("a local network has nothing to be penalised for: set penalty to null")
         super().check()
 
     def fresh_network(self) -> nn.Module:
         if isinstance(self.network, LocalConfig):
             return LocalNetwork(self.network, self.world.image_shape, self.labels)
-        return UNet(self.network, self.world.image_shape, (self.labels.width,))
+        shape, widths = self.world.image_shape, (self.labels.width,)
+        network: nn.Module
+        if isinstance(self.network, FoldedConfig):
+            network = FoldedNetwork(self.network, shape, widths)
+        else:
+            network = UNet(self.network, shape, widths)
+        if self.code != "plain":
+            network = CodedNetwork(network, self.labels, self.code)
+        if self.penalty is not None:
+            network = SoftNetwork(network, self.penalty, self.world.pixels, self.labels)
+        return network
 
     @property
     def likeness(self) -> str:
         labels = canonical(self.labels.replace(told="all"))  # how many are told is no matter of shapes
-        return f"{canonical(self.network)} {labels} {self.world.image_shape} {self.prediction}"
+        how = f"{self.code} {self.penalty is not None}"  # how strong a penalty is no matter of shapes
+        return f"{canonical(self.network)} {labels} {how} {self.world.image_shape} {self.prediction}"
 
     def pool(self, device: str) -> Pool:
         return self.split.pool(self.world, self.labels, self.seeds.data, device)

@@ -39,6 +39,7 @@ from recombine.studies.identity_mapping import (
     truncation,
 )
 from recombine.studies.local_scores import (
+    colours,
     dose,
     lemma,
     length,
@@ -47,6 +48,7 @@ from recombine.studies.local_scores import (
     scatter,
     sdxl_features,
     sdxl_pixels,
+    soft,
 )
 
 CONCEPT_GRAPHS = (emergence, toy, frequency, adversarial, four_variables, blank, conditioning, signal, faces, sampler)
@@ -58,7 +60,7 @@ IDENTITY_MAPPING = (order, stages, swing_by, descents, hierarchy, truncation, fa
 
 BUMPS = (torus, compose, compose_bumps, efficiency, percolation_theory, percolation, lesion, squares, encodings, exact)
 
-LOCAL_SCORES = (lemma, length, locality, scatter, dose, machine, sdxl_pixels, sdxl_features)
+LOCAL_SCORES = (lemma, length, locality, scatter, dose, machine, soft, colours, sdxl_pixels, sdxl_features)
 
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.address: module.EXPERIMENT

@@ -14,12 +14,14 @@ from torch import Tensor
 from recombine import seeds
 from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.local import LocalNetwork
+from recombine.denoisers.soft import SoftNetwork
 from recombine.diffusion.losses import Weighting, denoising_loss
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import RunFailed
 from recombine.settings import Settings
 from recombine.training.capture import capture, new_stream
 from recombine.training.execution import Execution, avoid_cudnn_attention, expect_many_networks
+from recombine.training.penalty import penalised_loss
 from recombine.worlds.splits import Pool, draw
 
 EMA_RAMP = 0.05  # the average never reaches back further than this fraction of the training so far
@@ -227,6 +229,8 @@ def batch_loss(
         return denoising_loss(
             model, part.x0, part.noise, part.sigma, part.condition, weighting, local.piece, local.judged
         )
+    if isinstance(local, SoftNetwork):
+        return penalised_loss(model, local, images, noise, sigma, condition, key, weighting)
     return denoising_loss(model, images, noise, sigma, condition, weighting)
 
 

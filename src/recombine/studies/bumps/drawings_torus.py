@@ -47,11 +47,12 @@ def training(table: pl.DataFrame) -> Figure:
         draw_series(accuracy, drawn)
         accuracy_axis(accuracy)
         _over_training(ratio, table, {HEADLINE: RATIO}, "b   Participation ratio", "participation ratio")
-        for name in CONJUNCTIVE:
+        ratio.set_yscale("log")
+        for number, name in enumerate(CONJUNCTIVE):  # names side by side: some lie close
             for value in list(at_end(table, RATIO, NULLS, [name]).values())[:1]:
                 ratio.axhline(value, color=FAINT, linestyle=":", linewidth=1.4)
-                ratio.annotate(name, (0.99, value), xycoords=("axes fraction", "data"), ha="right", va="bottom",
-                               fontsize=10, color="#666666")  # fmt: skip
+                ratio.annotate(name, (0.99 - 0.2 * (number % 3), value), xycoords=("axes fraction", "data"),
+                               ha="right", va="bottom", fontsize=10, color="#666666")  # fmt: skip
         series = {f"{test}, {name}": f"geometry.{test}.residual to {name}" for test in TESTS for name in TORI[:2]}
         _over_training(distance, table, series, "c   Distance to ideal tori (of r)", "Wasserstein distance")
         _spectra(spectra, table)
@@ -155,8 +156,8 @@ def _over_training(axes: Axes, table: pl.DataFrame, series: Mapping[str, str], t
     images_axis(axes)
     axes.set_ylabel(label)
     if len(found) > 1:
-        axes.set_ylim(0, 1.32)
-        axes.legend(loc="upper center", ncols=3, fontsize=10)
+        axes.set_ylim(0, 1.42)
+        axes.legend(loc="upper center", ncols=2, fontsize=10)
     return None
 
 

@@ -16,6 +16,7 @@ from recombine.denoisers.conditioners import ConditionConfig
 from recombine.denoisers.local import LocalConfig
 from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
+from recombine.diffusion.schedules import EDMSchedule
 from recombine.instruments.locality_evaluation import LocalityLook
 from recombine.instruments.machine_evaluation import MachineFields, MachineLook
 from recombine.instruments.object_finder import THOROUGH, FinderConfig
@@ -32,7 +33,8 @@ from recombine.worlds.scenes import SceneWorld
 if TYPE_CHECKING:
     import polars
 
-TOLD = ConditionConfig(entry="joint", where="all", hidden=0, width=256, mode="add")  # one linear embedding, as in EDM2
+NOISE = EDMSchedule(p_mean=0.0, p_std=1.4)  # where it is decided whether an object is there: see the notes
+TOLD = ConditionConfig(entry="joint", where="all", hidden=0, width=256, mode="multiply")  # one linear embedding
 INSIDE = ConditionConfig(entry="add", where="all", width=128)  # the labels of a patch, and where it is
 PREDICTED = (("2", "1-3"), ("2L", "1-3"))  # beside a machine that nobody trained, for `machine`
 TRAINED = {"1": (1,), "1-3": (1, 2, 3), "1-5": (1, 2, 3, 4, 5)}
@@ -46,6 +48,8 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
 
 FULL = ScenesRun(
     network=UNetConfig(channels=32, multipliers=(1, 2, 4, 4), attention=(2, 3), condition=TOLD),
+    code="scaled",
+    schedule=NOISE,
     training=TrainingConfig(images=300_000, batch=128, rate=1e-3, warmup_images=10_000, ema_images=10_000),
     evaluation=SceneEvaluation(points=3, first=50_000, sheet_points=1, sheet_images=6, finder=THOROUGH),
     locality=LocalityLook(),
@@ -137,11 +141,14 @@ EXPERIMENT = Experiment(
     notes=(
         "64 px, not the paper's 128 (itself inferred): a cell has 4 px, a patch 20. Scenes are drawn by our own ray "
         "caster after CLEVR's rules (docs/scenes.md).",
-        "A grid label is a vector of 256 numbers that one linear map embeds, as EDM2 embeds a class: nothing in the "
-        "network says where a cell lies. As an image channel: `--set network.condition.entry=spatial --set "
-        "network.condition.grid=[16,16]`.",
+        "A grid label is a vector of 256 numbers, scaled and embedded by one linear map that multiplies the features "
+        "of every block, as EDM2 does with a class: nothing in the network says where a cell lies. As an image "
+        "channel: `--set network.condition.entry=spatial --set network.condition.grid=[16,16] --set code=plain`.",
         "A list has 12 slots of (x, y, 1), empty ones are zero, and objects are shuffled over all slots, so that no "
         "slot is new at the test; always the first slots: `--set labels.order=fixed`.",
+        "Training noise is log-normal around sigma = 1 (EDM: 0.3): whether and where an object is there is decided at "
+        "sigma of 1 to 10. With EDM's own choice objects fade on the way even where a channel marks their place "
+        "(flat discs, 40,000 images, one seed: recall of single labels 0.75, and 1.00 with this one after 5,000).",
         "Exp 2: which object is labelled is drawn once for each image.",
         "Layouts at the test keep a looser rule of distances than CLEVR's, under which 12 objects hardly ever fit; all "
         "models and numbers of labels share it.",

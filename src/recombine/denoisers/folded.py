@@ -1,0 +1,66 @@
+"""A U-Net on folded pixels: squares of pixels become channels, and every square is told where in the image it lies.
+
+Folding 2 x 2 pixels makes a network four times cheaper and shows it the image at the size of what is to be placed. A
+condition that enters as one embedding says nothing of places: what ties it to them is the position that a convolution
+learns from the border, slowly, or is told here as sinusoids, in channels beside the image. Nothing is local by that:
+every pixel still hears the whole condition, and the whole image.
+"""
+
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from recombine.denoisers.conditioners import Sinusoids
+from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.errors import UserError
+from recombine.settings import Settings
+
+
+class FoldedConfig(Settings):
+    """How many pixels are folded, and the network on what comes out."""
+
+    kind: Literal["folded"] = "folded"
+    fold: int = Field(default=2, ge=1, description="pixels along a side of a square that becomes channels")
+    position: int = Field(default=16, ge=0, multiple_of=2, description="sinusoids of a coordinate; 0: untold")
+    inner: UNetConfig = UNetConfig()
+
+    @property
+    def dropout(self) -> float:
+        return self.inner.dropout
+
+
+class FoldedNetwork(nn.Module):
+    """Folds, asks the inner network, unfolds."""
+
+    where: Tensor  # [2 position, h, w]
+
+    def __init__(
+        self, config: FoldedConfig, image_shape: tuple[int, int, int], condition_widths: tuple[int, ...] = ()
+    ) -> None:
+        super().__init__()
+        channels, height, width = image_shape
+        if height % config.fold or width % config.fold:
+            raise UserError(f"images of {height} x {width} px do not fold into squares of {config.fold}: change fold")
+        self.fold, self.folded = config.fold, channels * config.fold**2
+        height, width = height // config.fold, width // config.fold
+        self.register_buffer("where", _position(config.position, height, width), persistent=False)
+        self.inner = UNet(config.inner, (self.folded + len(self.where), height, width), condition_widths)
+
+    def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
+        """x [n, C, H, W], noise level [n], condition [n, K].  # [n, C, H, W]"""
+        where = self.where.to(x.dtype).expand(len(x), -1, -1, -1)
+        given = torch.cat([F.pixel_unshuffle(x, self.fold), where], 1)
+        answer: Tensor = self.inner(given, noise_level, condition)
+        return F.pixel_shuffle(answer[:, : self.folded], self.fold)
+
+
+def _position(numbers: int, height: int, width: int) -> Tensor:
+    """Sinusoids of the row and of the column of every square.  # [2 numbers, height, width]"""
+    if numbers == 0:
+        return torch.zeros(0, height, width)
+    waves = Sinusoids(numbers, (4.0, 4.0 * max(height, width)))
+    rows, columns = (waves(torch.arange(size).float()).T for size in (height, width))  # [numbers, size]
+    return torch.cat([rows[:, :, None].expand(-1, -1, width), columns[:, None].expand(-1, height, -1)])

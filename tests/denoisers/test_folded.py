@@ -1,0 +1,48 @@
+"""The U-Net on folded pixels."""
+
+import pytest
+import torch
+
+from recombine.denoisers.folded import FoldedConfig, FoldedNetwork
+from recombine.denoisers.unet import UNetConfig
+from recombine.errors import UserError
+
+INNER = UNetConfig(channels=8, multipliers=(1, 2))
+SHAPE = (3, 16, 16)
+
+
+def network(**changes: int) -> FoldedNetwork:
+    return FoldedNetwork(FoldedConfig(inner=INNER, **changes), SHAPE, (4,))
+
+
+def test_an_image_goes_in_and_an_image_comes_out() -> None:
+    x, level, told = torch.randn(2, *SHAPE), torch.zeros(2), torch.randn(2, 4)
+    for fold in (1, 2, 4):
+        assert network(fold=fold)(x, level, told).shape == x.shape
+
+
+def test_folding_is_undone_where_it_was_done() -> None:
+    """With an inner network that hands its input on, the image comes back."""
+    folded = network(fold=2)
+
+    class Through(torch.nn.Module):
+        def forward(self, x: torch.Tensor, level: torch.Tensor, told: torch.Tensor | None) -> torch.Tensor:
+            return x
+
+    folded.inner = Through()  # type: ignore[assignment]
+    x = torch.randn(2, *SHAPE)
+    assert torch.equal(folded(x, torch.zeros(2), None), x)
+
+
+def test_the_position_tells_every_square_apart() -> None:
+    where = network(fold=4).where  # [32, 4, 4]
+    flat = where.flatten(1).T
+    distance = torch.cdist(flat, flat) + 10 * torch.eye(16)
+    assert where.shape == (32, 4, 4)
+    assert distance.min() > 0.1
+    assert network(position=0).where.shape[0] == 0
+
+
+def test_a_size_that_does_not_fold_is_said() -> None:
+    with pytest.raises(UserError, match="change fold"):
+        network(fold=3)
