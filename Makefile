@@ -10,7 +10,7 @@ demo: .venv/installed  ## train a model on this machine and see which unseen com
 
 test: .venv/installed-dev  ## all tests with coverage
 	rm -f .coverage .coverage.*
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=85
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered --cov-fail-under=85
 
 lint: .venv/installed-dev  ## style, types, and the direction of imports
 	$(BIN)/ruff check src tests benchmarks
