@@ -38,6 +38,7 @@ def test_a_stored_config_is_the_run_again() -> None:
         ({"evaluation.counts": (1, 9)}, "ask for 1 to 8 colours at once"),
         ({"evaluation.counts": (0, 1)}, "ask for 1 to 8 colours at once"),
         ({"split.objects": (1, 9)}, "this world has 0 to 8 objects"),
+        ({"split.source": "clevr", "world.scenes.style": "clevr"}, "set split.source = rendered"),
         ({"told": "some"}, "'told' = 'some'"),
     ],
 )

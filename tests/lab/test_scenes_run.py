@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from recombine.denoisers.folded import FoldedNetwork
+from recombine.denoisers.label_code import CodedNetwork
 from recombine.denoisers.local import LocalNetwork
-from recombine.denoisers.unet import UNet
+from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.errors import UserError
 from recombine.lab.kinds import read_run
 from recombine.lab.scenes import ScenesRun, read_places
@@ -21,7 +23,12 @@ def run(arm: str) -> ScenesRun:
 
 
 def test_a_run_has_the_network_it_names() -> None:
-    assert isinstance(run("2 1-3").model().network, UNet)
+    scaled = run("2 1-3").model().network
+    assert isinstance(scaled, CodedNetwork)
+    assert isinstance(scaled.network, FoldedNetwork)
+    plain = run("2 1-3").replace(code="plain")
+    assert isinstance(plain.model().network, FoldedNetwork)
+    assert isinstance(plain.replace(network=UNetConfig(channels=8).model_dump()).model().network, UNet)
     assert isinstance(run("2L 1-3").model().network, LocalNetwork)
 
 

@@ -40,6 +40,8 @@ class ColoursRun(Run):
 
     def check(self) -> None:
         self.split.check(self.world.scenes)
+        if self.split.source != "rendered":
+            raise UserError("scenes of different colours are rendered, not read: set split.source = rendered")
         if not 1 <= min(self.evaluation.counts) <= max(self.evaluation.counts) <= len(self.world.names):
             raise UserError(
                 f"evaluation.counts = {self.evaluation.counts}: ask for 1 to {len(self.world.names)} colours at once"

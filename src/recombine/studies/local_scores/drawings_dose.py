@@ -69,8 +69,8 @@ def _sweep(
     axes: Axes, table: pl.DataFrame, chosen: Mapping[int, tuple[int, int]], measure: Measure, color: str
 ) -> None:
     arms = {k: fields_arm(*pair) for k, pair in chosen.items()}
-    network = {k: values for k, arm in arms.items() if (values := _values(table, arm, measure))}
-    machine = {k: values for k, arm in arms.items() if (values := _values(table, machine_beside(arm), measure))}
+    network = {k: values for k, arm in arms.items() if (values := values_of(table, arm, measure))}
+    machine = {k: values for k, arm in arms.items() if (values := values_of(table, machine_beside(arm), measure))}
     if not network and not machine:
         return empty_panel(axes, "not measured")
     for k, values in network.items():
@@ -90,10 +90,10 @@ def _by_noise(axes: Axes, table: pl.DataFrame, radius: int, whole: int, measure:
     shown = {"at all\nlevels": (ALIKE, near), "only at\nhigh": (ABOVE, ABOVE), "only at\nlow": (BELOW, BELOW),
              "at none": (far, far)}  # fmt: skip
     color = COLORS["by noise"]
-    if not any(_values(table, arm, measure) for arm in (ALIKE, ABOVE, BELOW, machine_beside(ABOVE))):
+    if not any(values_of(table, arm, measure) for arm in (ALIKE, ABOVE, BELOW, machine_beside(ABOVE))):
         return empty_panel(axes, "not measured")
     for place, (network, machine) in enumerate(shown.values()):
-        values, beside = _values(table, network, measure), _values(table, machine_beside(machine), measure)
+        values, beside = values_of(table, network, measure), values_of(table, machine_beside(machine), measure)
         if values:
             axes.bar(place, np.mean(values), width=0.62, color=color, alpha=0.45)
             axes.plot([place] * len(values), values, "o", color=color, markersize=5, markeredgewidth=0)
@@ -107,7 +107,8 @@ def _by_noise(axes: Axes, table: pl.DataFrame, radius: int, whole: int, measure:
     return None
 
 
-def _values(table: pl.DataFrame, arm: str, measure: Measure) -> list[float]:
+def values_of(table: pl.DataFrame, arm: str, measure: Measure) -> list[float]:
+    """A measure of an arm, one value a seed; none if it was not measured."""
     try:
         return list(measure(table, arm).values())
     except NotMeasured:

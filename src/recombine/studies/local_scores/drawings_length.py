@@ -79,15 +79,9 @@ def _finder_and_chance(table: pl.DataFrame, objects: str) -> Iterator[tuple[str,
 def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
     axes.set_title("K_max")
     for place, objects in enumerate(sets):
-        for i, (name, color) in enumerate(COLORS.items()):
-            at = place + (i - (len(COLORS) - 1) / 2) * 0.14
-            try:
-                found = recall_by_count(table, arm_of(name, objects) if name != "2L whole" else WHOLE)
-            except NotMeasured:
-                continue
-            if name == "2L whole" and not WHOLE.endswith(objects):
-                continue
-            values = [k_max(curve).steady for curve in found.values()]
+        longest = {name: values for name in COLORS if (values := _each_longest(table, name, objects))}
+        for i, (name, values) in enumerate(longest.items()):
+            at, color = place + (i - (len(longest) - 1) / 2) * 0.14, COLORS[name]
             axes.plot([at] * len(values), values, "o", color=color, alpha=0.45, markersize=5)
             axes.plot([at - 0.05, at + 0.05], [np.mean(values)] * 2, color=color, linewidth=3)
             if (name, objects) in PAPER:
@@ -95,3 +89,14 @@ def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
     axes.set_xticks(range(len(sets)), sets)
     axes.set_xlabel("objects of a training image")
     axes.set_ylim(-0.5, 12.5)
+
+
+def _each_longest(table: pl.DataFrame, name: str, objects: str) -> list[int]:
+    """K_max of every seed of an experiment; none if it was not measured."""
+    if name == "2L whole" and not WHOLE.endswith(objects):
+        return []
+    try:
+        found = recall_by_count(table, WHOLE if name == "2L whole" else arm_of(name, objects))
+    except NotMeasured:
+        return []
+    return [k_max(curve).steady for curve in found.values()]

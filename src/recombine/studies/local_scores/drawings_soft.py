@@ -32,6 +32,7 @@ from recombine.studies.local_scores.claims_soft import (
     soft_arm,
     weights,
 )
+from recombine.studies.local_scores.drawings_dose import values_of
 
 SHADES = ("#0b2545", "#1f5a94", "#4d9bd1", "#9ccbe6")  # from the largest weight down
 PLAIN, BUILT = "#D55E00", "#009E73"  # no penalty; local by construction
@@ -101,7 +102,7 @@ def _over_weight(
     """Weights at even distances, 0 among them; what is local by construction as a level."""
     shown = False
     for _, style, measure in lines:
-        found = {place: _values(table, soft_arm(weight), measure) for place, weight in enumerate(swept)}
+        found = {place: values_of(table, soft_arm(weight), measure) for place, weight in enumerate(swept)}
         found = {place: values for place, values in found.items() if values}
         if not found:
             continue
@@ -110,7 +111,7 @@ def _over_weight(
         for place, values in found.items():
             color = colors[soft_arm(swept[place])]
             axes.plot([place] * len(values), values, "o", color=color, markersize=6, alpha=0.6, markeredgewidth=0)
-        built = _values(table, LOCAL, measure)
+        built = values_of(table, LOCAL, measure)
         if built:
             axes.axhline(float(np.mean(built)), color=BUILT, linewidth=1.8, linestyle=style, zorder=1)
     if not shown:
@@ -118,10 +119,3 @@ def _over_weight(
     axes.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
     axes.set_xticks(range(len(swept)), [f"{weight:g}" for weight in swept])
     return None
-
-
-def _values(table: pl.DataFrame, arm: str, measure: Measure) -> list[float]:
-    try:
-        return list(measure(table, arm).values())
-    except NotMeasured:
-        return []
