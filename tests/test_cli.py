@@ -51,6 +51,7 @@ WRONG: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "unknown engine": ((*SMOKE, "--engine", "nonsense"), ("'nonsense'", "local")),
     "run that is not planned": ((*SMOKE, "--only", "continuous:7"), ("continuous:0",)),
     "report before any run": (("report", NAME, "--budget", "smoke"), ("run it first",)),
+    "adoption of what is not published": (("adopt", "local-scores/sdxl-pixels"), ("nothing", "is published")),
     "figure before any run": (("figure", NAME, "--budget", "smoke"), ("run the experiment first",)),
     "sample of no run": (("sample", "abc"), ("no run", "recombine status")),
     "sample of no address": (("sample", "../x"), ("no run address",)),
@@ -259,6 +260,10 @@ def test_publish_writes_the_evidence_where_the_command_is_given(
     assert f"## {NAME}" in (checkout / "RESULTS.md").read_text()
     published = json.loads(call("claims", "--results", "--json").out)
     assert published == json.loads(call("claims", "--json", "--store", smoke_copy).out)
+    adopted = ("adopt", NAME, "--budget", "smoke", "--seeds", "2", "--store", tmp_path / "new")
+    count = len(make_plan(EXPERIMENT, "smoke").runs)
+    assert json.loads(call(*adopted, "--json").out) == {"adopted": count, "others": 0, "missing": count}
+    assert call(*adopted).out.startswith(f"{count} runs of {NAME} are in ")
 
 
 # Machines that only train

@@ -182,6 +182,20 @@ def report(options: argparse.Namespace) -> None:
         print(f"evidence: {publish(plan, store, _results_folder())}")
 
 
+def adopt(options: argparse.Namespace) -> None:
+    """Take the finished runs of the committed evidence into the store, to add seeds or arms without training them."""
+    from recombine.lab.adopt import adopt as adopt_runs
+
+    plan = _plan(options)
+    taken, others = adopt_runs(plan, _results_folder(), _store(options))
+    left = len(plan.runs) - taken
+    if options.json:
+        _print_json({"adopted": taken, "others": others, "missing": left})
+        return
+    other = f"; {others} published runs have other settings or seeds" if others else ""
+    print(f"{taken} runs of {plan.experiment.address} are in {options.store}, {left} of this plan are not{other}")
+
+
 def draw_samples(options: argparse.Namespace) -> None:
     """Draw images from a finished run."""
     from recombine.lab.drawing import draw_from_run
@@ -351,6 +365,7 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("study", nargs="?", metavar="STUDY")
     claims.add_argument("--results", action="store_true", help="the committed evidence instead of the store")
     with_plan(command("figure", redraw))
+    with_plan(command("adopt", adopt))
     reporting = with_plan(command("report", report))
     reporting.add_argument("--publish", action="store_true", help="copy the evidence into results/, renew RESULTS.md")
     reporting.add_argument("--results", action="store_true", help="judge and draw the evidence in results/ again")

@@ -37,7 +37,8 @@ def test_the_sheet_shows_what_the_evaluation_drew(run: RunFolder, tmp_path: Path
     images = sheet.reshape(8, side, count, side, 3).swapaxes(1, 2)  # [nodes, k, H, W, 3]
     kept = read_samples(run)[1024]
     difference = np.abs(images.astype(int) - kept[:, :count].astype(int))
-    assert difference.max() <= 2  # another order of sums, then rounding
+    assert (difference <= 2).mean() > 0.98  # another order of sums; bfloat16 where the processor has it
+    assert difference.max() <= 16
 
 
 def test_a_node_by_digits_and_by_words_is_the_same_and_comes_out_the_same_again(run: RunFolder, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ class BandEvaluation(PlacesEvaluation):
         key = seeds.keys(seed, "across", torch.arange(len(labels))).to(device)
         condition = world.condition(labels).to(device)
         images = sample(sampler.denoise, self.sampler, schedule, world.image_shape, condition, key)
-        return band_rows(images.float().cpu(), labels, world, split)
+        return band_rows(images.float(), labels, world, split)
 
 
 def across(world: BumpsWorld, split: LabelSplit, columns: int, every: int = 1) -> Tensor:

@@ -63,9 +63,10 @@ def measure_bumps(
     labels = evaluation.places(world)
     key = place_keys(world, labels, seed).to(device)
     condition = world.condition(labels).to(device)
-    images = sample(denoise, how, schedule, world.image_shape, condition, key).float().cpu()
+    drawn = sample(denoise, how, schedule, world.image_shape, condition, key).float()
     regions = split.region(world, labels)
-    rows = rows_of(find_centres(images, world), labels - world.margin, regions, world)
+    rows = rows_of(find_centres(drawn, world), labels - world.margin, regions, world)
+    images = drawn.cpu()
     rows += darkness_rows(images, labels - world.margin, regions)
     if suffix:
         rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]

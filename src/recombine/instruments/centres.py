@@ -31,13 +31,17 @@ class Centres:
 
 
 def find_centres(images: Tensor, world: BumpsWorld, stripes: bool | None = None) -> Centres:
-    """Read images [n, 1, N, N] in [-1, 1]; `stripes`: whether to look for stripes instead of bumps."""
+    """Read images [n, 1, N, N] in [-1, 1]; `stripes`: whether to look for stripes instead of bumps.
+
+    Templates are fitted on the device of the images, the rest and the answer are on the CPU.
+    """
     stripes = world.pattern == "stripes" if stripes is None else stripes
-    dark = ((1 - images[:, 0].double().cpu()) / 2).clamp(0, 1)  # [n, N, N]: row y, column x
+    there = ((1 - images[:, 0].double()) / 2).clamp(0, 1)  # [n, N, N]: row y, column x
+    fine = (_fit_stripes(there, world) if stripes else _fit_bump(there, world)).cpu()
+    dark = there.cpu()
     darkest = _darkest(dark)
     objects = _crossings(dark, world.periodic) if stripes else _bumps(dark, world.periodic)
     paper = torch.where((objects == 1)[:, None], darkest, _centroid(dark))
-    fine = _fit_stripes(dark, world) if stripes else _fit_bump(dark, world)
     return Centres(darkest, paper, fine, dark.amax((1, 2)) < BLANK, objects)
 
 
@@ -124,8 +128,8 @@ def _fit_bump(dark: Tensor, world: BumpsWorld) -> Tensor:
 def _templates(world: BumpsWorld, like: Tensor) -> tuple[Tensor, Tensor]:
     """Places at every tenth of a pixel, and a stripe at each.  # [G], [G, N]"""
     count = round(world.pixels / TENTH)
-    grid = torch.arange(1, count + 1, dtype=like.dtype) * TENTH
-    axis = torch.arange(1, world.pixels + 1, dtype=like.dtype)
+    grid = torch.arange(1, count + 1, dtype=like.dtype, device=like.device) * TENTH
+    axis = torch.arange(1, world.pixels + 1, dtype=like.dtype, device=like.device)
     away = (axis - grid[:, None]).abs()
     if world.periodic:
         away = torch.minimum(away, world.pixels - away)

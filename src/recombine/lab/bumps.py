@@ -48,7 +48,7 @@ class BumpsRun(Run):
     def calibration(self, device: str) -> list[Row]:
         """The instruments on the exact image of every label that is asked for."""
         labels = self.evaluation.places(self.world)
-        found = find_centres(self.world.render(labels), self.world)
+        found = find_centres(self.world.render(labels.to(device)), self.world)
         rows = rows_of(found, labels - self.world.margin, self.split.region(self.world, labels), self.world)
         return [row | {"instrument": f"calibration.{row['instrument']}"} for row in rows]
 

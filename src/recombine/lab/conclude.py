@@ -104,18 +104,22 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
     """Device, versions, cost, command and date of the runs behind an answer."""
     started = [store.run(m.address).provenance() for m in members]
     outcomes = [store.run(m.address).outcome() for m in members]
-    machines = [{key: value for key, value in s.items() if key != "started"} for s in started]
+    own = [{key: value for key, value in s.items() if key != "started"} for s in started]
+    machines = [machine for i, machine in enumerate(own) if machine not in own[:i]]
     return {
         "command": command_of(plan),
         "budget": plan.budget,
         "judged": now(),
         "trained": sorted({o["finished"][:10] for o in outcomes}),
-        "machines": [machine for i, machine in enumerate(machines) if machine not in machines[:i]],
+        "machines": machines,
         "runs": len(members),
         "images_seen": sum(o["images_seen"] for o in outcomes),
         "device_seconds": round(sum(o["seconds"] / o["fleet"] for o in outcomes), 1),
         "sampling_seconds": round(sum(o["sampling_seconds"] for o in outcomes), 1),
-        "members": [vars(m) for m in members],
+        "members": [
+            {**vars(member), "machine": machines.index(machine), "started": start["started"], "outcome": outcome}
+            for member, machine, start, outcome in zip(members, own, started, outcomes, strict=True)
+        ],
         "seen": list(plan.experiment.seen),
         "configs": {run.arm: run.config.model_dump(mode="json", exclude={"seeds"}) for run in plan.runs},
     }
