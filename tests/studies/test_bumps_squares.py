@@ -121,6 +121,6 @@ def test_every_budget_has_each_square_beside_its_recall() -> None:
 def test_the_figure_is_drawn_from_any_part_of_the_table() -> None:
     whole = table(_paper)
     assert sides_of(whole, STRIPES, CENTRE) == list(SIDES)
-    assert over_sides(whole, STRIPES, CENTRE, "fine")[1].shape == (5, 4)
+    assert over_sides(whole, STRIPES, CENTRE, "fine")[1].shape == (5, len(SIDES))
     for part in (whole, whole.filter(pl.col("arm") == "bump corner W=8", pl.col("seed") == 0), whole.clear()):
         assert len(EXPERIMENT.draw(part, FULL)["figure"].figure.axes) == 5

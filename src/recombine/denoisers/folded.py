@@ -6,7 +6,7 @@ learns from the border, slowly, or is told here as sinusoids, in channels beside
 every pixel still hears the whole condition, and the whole image.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -30,6 +30,18 @@ class FoldedConfig(Settings):
     @property
     def dropout(self) -> float:
         return self.inner.dropout
+
+
+Foldable = Annotated[UNetConfig | FoldedConfig, Field(discriminator="kind")]
+
+
+def foldable_network(
+    config: UNetConfig | FoldedConfig, image_shape: tuple[int, int, int], condition_widths: tuple[int, ...] = ()
+) -> nn.Module:
+    """The U-Net of this config, on pixels or on folded ones."""
+    if isinstance(config, FoldedConfig):
+        return FoldedNetwork(config, image_shape, condition_widths)
+    return UNet(config, image_shape, condition_widths)
 
 
 class FoldedNetwork(nn.Module):

@@ -15,7 +15,8 @@ from torch.nn import functional as F
 
 from recombine import seeds
 from recombine.denoisers.conditioners import Sinusoids
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.folded import Foldable, foldable_network
+from recombine.denoisers.unet import UNetConfig
 from recombine.errors import UserError
 from recombine.settings import Settings
 from recombine.worlds.scene_labels import SLOT, LabelConfig
@@ -40,7 +41,7 @@ class LocalConfig(Settings):
     label_radius: int | None = Field(default=None, ge=0, description="of the condition field; that of pixels if unset")
     by_noise: tuple[NoisyFields, ...] = ()
     judged: Literal["patch", "cell"] = "patch"  # the part of a patch that the loss looks at
-    inner: UNetConfig = UNetConfig()
+    inner: Foldable = UNetConfig()
 
     @property
     def labels_within(self) -> int:
@@ -88,7 +89,7 @@ class LocalNetwork(nn.Module):
         around = _away(2 * config.labels_within + 1, 1, config.labels_within)
         self.register_buffer("labels_away", around, persistent=False)
         self.position = Sinusoids(POSITION, (4.0, 4.0 * labels.grid))
-        self.inner = UNet(config.inner, (channels, self.side, self.side), (window, 2 * POSITION))
+        self.inner = foldable_network(config.inner, (channels, self.side, self.side), (window, 2 * POSITION))
 
     def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
         """x [n, C, H, W], noise level [n], label [n, K]: every cell from its own patch.  # [n, C, H, W]"""

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from recombine import seeds
 from recombine.denoisers.contract import Prediction
-from recombine.denoisers.folded import FoldedConfig, FoldedNetwork
+from recombine.denoisers.folded import FoldedConfig, foldable_network
 from recombine.denoisers.label_code import Code, CodedNetwork
 from recombine.denoisers.local import LocalConfig, LocalNetwork
 from recombine.denoisers.soft import LocalityPenalty, SoftNetwork
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, Schedule
 from recombine.errors import UserError
@@ -63,12 +63,7 @@ class ScenesRun(Run):
     def fresh_network(self) -> nn.Module:
         if isinstance(self.network, LocalConfig):
             return LocalNetwork(self.network, self.world.image_shape, self.labels)
-        shape, widths = self.world.image_shape, (self.labels.width,)
-        network: nn.Module
-        if isinstance(self.network, FoldedConfig):
-            network = FoldedNetwork(self.network, shape, widths)
-        else:
-            network = UNet(self.network, shape, widths)
+        network = foldable_network(self.network, self.world.image_shape, (self.labels.width,))
         if self.code != "plain":
             network = CodedNetwork(network, self.labels, self.code)
         if self.penalty is not None:
