@@ -33,7 +33,9 @@ def lesioned(base: BumpsRun, columns: int) -> BumpsRun:
     return build(BumpsRun, {**bumps.model_dump(mode="json"), "evaluation": asked})
 
 
-FULL = override(lesioned(compose.FULL, 32), {"training.images": 160_000, "evaluation.points": 3, "evaluation.first": 40_000})
+FULL = override(
+    lesioned(compose.FULL, 32), {"training.images": 160_000, "evaluation.points": 3, "evaluation.first": 40_000}
+)
 LAPTOP = override(lesioned(compose.LAPTOP, 16), {"training.images": 80_000, "evaluation.points": 5})
 SMOKE = override(
     lesioned(compose.SMOKE, 4), {"split.step": 0.5, "evaluation.sampler": SamplerConfig(steps=4).model_dump()}

@@ -27,7 +27,9 @@ SIDES = (4, 8, 16)
 INSIDE: dict[str, object] = {
     "world.margin": 0.0, "split.parts": ("2D",), "split.held_out": {"kind": "square", "side": SIDES[0]},
 }  # fmt: skip
-FULL = override(compose.FULL, {**INSIDE, "training.images": 160_000, "evaluation.points": 3, "evaluation.first": 40_000})
+FULL = override(
+    compose.FULL, {**INSIDE, "training.images": 160_000, "evaluation.points": 3, "evaluation.first": 40_000}
+)
 LAPTOP = override(compose.LAPTOP, {**INSIDE, "training.images": 90_000, "evaluation.points": 4})
 SMOKE = override(compose.SMOKE, {**INSIDE, "split.step": 0.5})
 
