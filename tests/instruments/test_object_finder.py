@@ -22,7 +22,7 @@ QUICK = FinderConfig(scenes=8, steps=2, batch=4, width=8)
 
 @pytest.fixture(scope="module")
 def finder() -> NetworkFinder:
-    return object_finder(SCENES, LEARNT, 0)
+    return object_finder(SCENES, LEARNT)
 
 
 def fresh(world: SceneWorld, count: int, objects: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -145,27 +145,27 @@ def weights(finder: NetworkFinder) -> Tensor:
 def test_same_seed_same_bits_and_torch_is_left_alone() -> None:
     torch.manual_seed(1)
     before = torch.get_rng_state()
-    one = module._trained.__wrapped__(SCENES, QUICK, 0, "cpu")
+    one = module._trained.__wrapped__(SCENES, QUICK, "cpu")
     assert torch.equal(torch.get_rng_state(), before)
     assert not torch.backends.cudnn.deterministic
     torch.manual_seed(2)
-    again, other = (module._trained.__wrapped__(SCENES, QUICK, seed, "cpu") for seed in (0, 1))
+    again, other = (module._trained.__wrapped__(SCENES, QUICK.replace(seed=seed), "cpu") for seed in (0, 1))
     assert torch.equal(weights(one), weights(again))
     assert not torch.equal(weights(one), weights(other))
     assert not any(parameter.requires_grad for parameter in one.network.parameters())
 
 
 def test_a_finder_is_trained_once_and_discs_need_none() -> None:
-    assert object_finder(SCENES, QUICK, 0) is object_finder(SCENES.replace(), QUICK.replace(), 0)
-    assert isinstance(object_finder(DISCS, QUICK.replace(most=3), 0), DiscFinder)
-    assert object_finder(DISCS, QUICK.replace(most=3), 0).most == 3
+    assert object_finder(SCENES, QUICK) is object_finder(SCENES.replace(), QUICK.replace())
+    assert isinstance(object_finder(DISCS, QUICK.replace(most=3)), DiscFinder)
+    assert object_finder(DISCS, QUICK.replace(most=3)).most == 3
 
 
 @pytest.mark.parametrize(
     "change", [{"noise": 0.0}, {"blur": 0.0}, {"rate": 1e-3}, {"batch": 5}, {"steps": 3}, {"scenes": 9}]
 )
 def test_every_setting_counts(change: dict[str, float]) -> None:
-    plain, changed = (object_finder(SCENES, config, 0) for config in (QUICK, QUICK.replace(**change)))
+    plain, changed = (object_finder(SCENES, config) for config in (QUICK, QUICK.replace(**change)))
     assert not torch.equal(weights(plain), weights(changed))
 
 
@@ -184,11 +184,11 @@ def test_bad_images_and_worlds() -> None:
     with pytest.raises(UserError, match=r"images of shape \(2, 3, 16, 16\): this finder reads \[n, 3, 32, 32\]"):
         DiscFinder(DISCS).find(torch.zeros(2, 3, 16, 16))
     with pytest.raises(UserError, match="images of 48 px do not divide into 32 half cells: set pixels to a multiple"):
-        object_finder(SceneWorld(pixels=48), QUICK, 0)
+        object_finder(SceneWorld(pixels=48), QUICK)
     with pytest.raises(UserError, match="'width' = 12: input should be a multiple of 8"):
         build(FinderConfig, {"width": 12})
 
 
 def test_a_lost_training_says_so() -> None:
     with pytest.raises(RunFailed, match="lower its rate"):
-        object_finder(SCENES, QUICK.replace(rate=1e38, steps=6), 0)
+        object_finder(SCENES, QUICK.replace(rate=1e38, steps=6))

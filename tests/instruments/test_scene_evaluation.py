@@ -27,7 +27,7 @@ def drawn(label: Tensor, most: int) -> Tensor:
 def measured(most: int) -> dict[tuple[str, str], float]:
     rows, images = measure_scenes(
         lambda x, sigma, label: drawn(label, most), EVALUATION, EVALUATION.sampler, EDMSchedule(), WORLD, LABELS,
-        EVALUATION.tools(WORLD, 0, "cpu"), 0, torch.device("cpu"),
+        EVALUATION.tools(WORLD, "cpu"), 0, torch.device("cpu"),
     )  # fmt: skip
     assert images.shape == (2, 6, 3, 32, 32)
     return {(row["node"], row["instrument"]): row["value"] for row in rows}

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.folded import FoldedNetwork
 from recombine.denoisers.unet import UNet
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
@@ -17,7 +18,7 @@ CHUNK = 256  # images at once
 
 def stages(model: NetworkDenoiser) -> dict[str, nn.Module]:
     """The stages of the network in the order of the walk: down.0, ..., bottom, middle, up.0, ..."""
-    network = model.network
+    network = model.network.inner if isinstance(model.network, FoldedNetwork) else model.network
     if not isinstance(network, UNet):
         raise UserError("activations are read from the stages of a U-Net: this model has another network")
     down, up = ({f"{side}.{i}": stage for i, stage in enumerate(getattr(network, side))} for side in ("down", "up"))

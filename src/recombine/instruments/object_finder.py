@@ -39,6 +39,7 @@ class FinderConfig(Settings):
     """How many objects are found at most, and the training of the network (discs need none)."""
 
     most: int = Field(default=24, ge=1)  # objects found in one image: room for ones that nobody asked for
+    seed: int = Field(default=0, ge=0)  # its own: one finder reads the samples of all runs
     scenes: int = Field(default=800, gt=0, description="rendered scenes to learn from")
     steps: int = Field(default=400, gt=0)
     batch: int = Field(default=16, gt=0)
@@ -48,7 +49,7 @@ class FinderConfig(Settings):
     blur: float = Field(default=0.25, ge=0)  # largest blur of a training image, as a part of a cell
 
 
-THOROUGH = FinderConfig(scenes=2000, steps=2000, width=32)  # for a GPU: crowded scenes need the longer training
+THOROUGH = FinderConfig(scenes=16_000, steps=2_500, batch=64, width=32)  # for a GPU: crowds need many scenes
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,11 @@ class Finder(Protocol):
         ...
 
 
-def object_finder(world: SceneWorld, config: FinderConfig, seed: int, device: str = "cpu") -> Finder:
+def object_finder(world: SceneWorld, config: FinderConfig, device: str = "cpu") -> Finder:
     """The finder of this world's objects; the runs of a fleet share it."""
     if world.style == "discs":
         return DiscFinder(world, config.most)
-    return _trained(world, config, seed, device)
+    return _trained(world, config, device)
 
 
 @dataclass(frozen=True)
@@ -179,8 +180,9 @@ def _upscaled(features: Tensor, like: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=64)
-def _trained(world: SceneWorld, config: FinderConfig, seed: int, device: str) -> NetworkFinder:
+def _trained(world: SceneWorld, config: FinderConfig, device: str) -> NetworkFinder:
     """Train on rendered scenes of 1 to `world.most` objects, half of them with the loose rule."""
+    seed = config.seed
     side = 2 * world.grid
     if world.pixels % side:
         raise UserError(f"images of {world.pixels} px do not divide into {side} half cells: set pixels to a multiple")

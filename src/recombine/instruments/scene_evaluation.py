@@ -30,13 +30,13 @@ class SceneEvaluation(Observation):
         default=32, ge=1, description="real ones of each number that the finder is tried on"
     )
 
-    def tools(self, world: SceneWorld, seed: int, device: str) -> Finder:
+    def tools(self, world: SceneWorld, device: str) -> Finder:
         """The finder of objects, made ready; the runs of a fleet share it."""
-        return object_finder(world, self.finder, seed, device)
+        return object_finder(world, self.finder, device)
 
     def calibration(self, world: SceneWorld, seed: int, device: str) -> list[Row]:
         """How right the finder is on rendered scenes."""
-        return calibrate_counting(self.tools(world, seed, device), world, self.calibration_scenes, seed, device)
+        return calibrate_counting(self.tools(world, device), world, self.calibration_scenes, seed, device)
 
 
 @lru_cache(maxsize=64)

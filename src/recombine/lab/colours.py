@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from recombine import seeds
 from recombine.denoisers.contract import Prediction
+from recombine.denoisers.folded import Foldable, foldable_network
 from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, Schedule
@@ -33,7 +34,7 @@ class ColoursRun(Run):
     world: ColouredScenes = ColouredScenes()
     told: Told = "all"  # which colours of an image its label says
     split: SceneSplit = SceneSplit(objects=(0, 1, 2, 3))
-    network: UNetConfig = UNetConfig()
+    network: Foldable = UNetConfig()
     prediction: Prediction = "edm"
     schedule: Schedule = EDMSchedule()
     evaluation: ColourEvaluation = ColourEvaluation()
@@ -47,6 +48,9 @@ class ColoursRun(Run):
                 f"evaluation.counts = {self.evaluation.counts}: ask for 1 to {len(self.world.names)} colours at once"
             )
         super().check()
+
+    def fresh_network(self) -> nn.Module:
+        return foldable_network(self.network, self.world.image_shape, self.world.condition_widths)
 
     def pool(self, device: str) -> Pool:
         return self.world.pool(self.split, self.told, self.seeds.data, device)

@@ -104,6 +104,7 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
     """Device, versions, cost, command and date of the runs behind an answer."""
     started = [store.run(m.address).provenance() for m in members]
     outcomes = [store.run(m.address).outcome() for m in members]
+    costs = {member.address: outcome for member, outcome in zip(members, outcomes, strict=True)}.values()  # arms may share
     own = [{key: value for key, value in s.items() if key != "started"} for s in started]
     machines = [machine for i, machine in enumerate(own) if machine not in own[:i]]
     return {
@@ -112,10 +113,10 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
         "judged": now(),
         "trained": sorted({o["finished"][:10] for o in outcomes}),
         "machines": machines,
-        "runs": len(members),
-        "images_seen": sum(o["images_seen"] for o in outcomes),
-        "device_seconds": round(sum(o["seconds"] / o["fleet"] for o in outcomes), 1),
-        "sampling_seconds": round(sum(o["sampling_seconds"] for o in outcomes), 1),
+        "runs": len(costs),
+        "images_seen": sum(cost["images_seen"] for cost in costs),
+        "device_seconds": round(sum(cost["seconds"] / cost["fleet"] for cost in costs), 1),
+        "sampling_seconds": round(sum(cost["sampling_seconds"] for cost in costs), 1),
         "members": [
             {**vars(member), "machine": machines.index(machine), "started": start["started"], "outcome": outcome}
             for member, machine, start, outcome in zip(members, own, started, outcomes, strict=True)

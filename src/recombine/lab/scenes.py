@@ -85,7 +85,7 @@ class ScenesRun(Run):
     def measure(
         self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
     ) -> tuple[list[Row], Tensor]:
-        finder = self.evaluation.tools(self.world, self.seeds.data, str(device))
+        finder = self.evaluation.tools(self.world, str(device))
         return measure_scenes(
             denoise, self.evaluation, how, self.schedule, self.world, self.labels, finder, self.seeds.sampling, device,
             suffix,
@@ -100,7 +100,7 @@ class ScenesRun(Run):
                 self.seeds.sampling, device,
             )  # fmt: skip
         if self.machine is not None and seen == self.training.total:
-            finder = self.evaluation.tools(self.world, self.seeds.data, str(device))
+            finder = self.evaluation.tools(self.world, str(device))
             rows += machine_rows(
                 sampler.denoise, self.machine, self.world, self.labels, self.split, self.schedule, finder, self.seeds,
                 device,

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recombine.denoisers.conditioners import ConditionConfig
+from recombine.denoisers.folded import FoldedConfig
 from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.instruments.colour_evaluation import ColourEvaluation
@@ -28,25 +29,27 @@ from recombine.worlds.scenes import SceneWorld
 if TYPE_CHECKING:
     import polars
 
-TOLD = ConditionConfig(entry="joint", where="all", hidden=128, width=128, mode="add")
+TOLD = ConditionConfig(entry="joint", where="all", hidden=128, width=128, mode="multiply")
 
 FULL = ColoursRun(
-    network=UNetConfig(channels=32, multipliers=(1, 2, 4, 4), attention=(2, 3), condition=TOLD),
+    network=FoldedConfig(
+        fold=4, inner=UNetConfig(channels=64, multipliers=(1, 2, 2), attention=(1, 2), condition=TOLD)
+    ),
     schedule=length.NOISE,
-    training=TrainingConfig(images=300_000, batch=128, rate=1e-3, warmup_images=10_000, ema_images=10_000),
+    training=TrainingConfig(images=600_000, batch=128, rate=2e-3, warmup_images=10_000, ema_images=10_000),
     evaluation=ColourEvaluation(points=2, first=100_000, sheet_points=1, draws=256),
 )
 LAPTOP = override(
     FULL,
     {"world": ColouredScenes(scenes=SceneWorld(pixels=32, style="discs", grid=8, most=8)).model_dump(),
-     "split.images": 8_000, "network.channels": 16, "network.multipliers": (1, 2, 2), "network.attention": (),
-     "training.images": 120_000, "training.batch": 32, "training.rate": 2e-3, "training.warmup_images": 1_000,
+     "split.images": 8_000, "network.inner.multipliers": (1, 2), "network.inner.attention": (1,),
+     "training.images": 64_000, "training.batch": 64, "training.rate": 3e-3, "training.warmup_images": 1_000,
      "training.ema_images": 2_000, "evaluation.points": 1, "evaluation.images": 32, "evaluation.pair_images": 4,
      "evaluation.together": 32, "evaluation.sampler": SamplerConfig(steps=18).model_dump()},
 )  # fmt: skip
 SMOKE = override(
     LAPTOP,
-    {"world.scenes.pixels": 16, "split.images": 64, "network.channels": 8, "training.images": 64,
+    {"world.scenes.pixels": 16, "split.images": 64, "network.inner.channels": 8, "training.images": 64,
      "training.warmup_images": 0, "training.ema_images": 64, "evaluation.counts": (1, 2, 4), "evaluation.images": 2,
      "evaluation.pair_images": 1, "evaluation.draws": 4, "evaluation.scenes": 64, "evaluation.calibration_scenes": 4,
      "evaluation.reader": {"singles": 16, "crowds": 8}, "evaluation.sampler": SamplerConfig(steps=3).model_dump()},

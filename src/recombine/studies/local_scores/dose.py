@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from recombine.denoisers.local import LocalConfig
-from recombine.denoisers.unet import UNetConfig
 from recombine.instruments.machine_evaluation import MachineFields
 from recombine.instruments.scene_evaluation import SceneEvaluation
 from recombine.lab.experiment import Budget, Drawing, Experiment
@@ -38,12 +37,13 @@ FULL = ScenesRun(
     world=SceneWorld(pixels=32, style="discs"),
     labels=LabelConfig(told="one"),
     split=SceneSplit(images=20_000),
-    training=TrainingConfig(images=400_000, batch=128, rate=1e-3, warmup_images=10_000, ema_images=10_000),
+    schedule=length.NOISE,
+    training=TrainingConfig(images=300_000, batch=128, rate=1e-3, warmup_images=10_000, ema_images=10_000),
     evaluation=SceneEvaluation(
         points=1, sheet_points=1, counts=(1, 2, 3, 4, 6, 8, 10, 12), layouts=32, together=16
     ),
 )  # fmt: skip
-FULL_LOCAL = LocalConfig(inner=UNetConfig(channels=32, multipliers=(1, 2), condition=length.INSIDE), radius=2)
+FULL_LOCAL = LocalConfig(inner=override(length.PATCH, {"fold": 2, "inner.channels": 64}), radius=2)
 
 
 def arms(

@@ -64,7 +64,7 @@ class LocalMachineConfig(Computation):
         known = self.split.pool(self.world, self.labels, self.seeds.data, device)
         machine = self.fields.machine(known.images, known.conditions, self.labels.grid)
         how, seed = self.evaluation, self.seeds.sampling
-        finder = how.tools(self.world, self.seeds.data, str(device))
+        finder = how.tools(self.world, str(device))
         rows, _ = measure_scenes(
             machine.denoise, how, how.sampler, self.schedule, self.world, self.labels, finder, seed, device
         )
