@@ -130,10 +130,11 @@ def test_samples_come_back_in_time_with_channels_last(plan: Plan, smoke_store: P
     assert all(images.shape == (8, 4, 8, 8, 3) and images.dtype == np.uint8 for images in samples.values())
 
 
-def test_provenance_adds_up(plan: Plan, smoke_store: Path) -> None:
-    store = Store(smoke_store)
-    outcome = store.run(plan.runs[0].address).outcome()
-    members = [Member("continuous", 0, plan.runs[0].address), Member("again", 0, plan.runs[0].address)]
+def test_provenance_adds_up_and_counts_a_run_that_two_arms_share_once(plan: Plan, smoke_copy: Path) -> None:
+    store, address, other = Store(smoke_copy), plan.runs[0].address, "0" * 12
+    shutil.copytree(store.run(address).path, store.run(other).path)
+    outcome = store.run(address).outcome()
+    members = [Member("continuous", 0, address), Member("shared", 0, address), Member("other", 0, other)]
     told = gather_provenance(plan, store, members)
     assert told["runs"] == 2
     assert told["images_seen"] == 2 * 1024

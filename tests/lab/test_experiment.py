@@ -9,9 +9,9 @@ from recombine.lab.experiment import BUDGETS, Budget, Experiment, find_experimen
 from recombine.seeds import Seeds
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
-from recombine.studies.local_scores.claims_length import arm_of
 from recombine.studies.concept_graphs import adversarial
 from recombine.studies.concept_graphs.emergence import EXPERIMENT, FULL, SMOKE
+from recombine.studies.local_scores.claims_length import arm_of
 
 ARMS = {"one": SMOKE, "two": override(SMOKE, {"training.rate": 2e-3})}
 TWO_ARMS = replace(EXPERIMENT, name="arms", budgets={"smoke": Budget(ARMS, 3, "seconds")})

@@ -104,7 +104,7 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
     """Device, versions, cost, command and date of the runs behind an answer."""
     started = [store.run(m.address).provenance() for m in members]
     outcomes = [store.run(m.address).outcome() for m in members]
-    costs = {member.address: outcome for member, outcome in zip(members, outcomes, strict=True)}.values()  # arms may share
+    costs = {m.address: outcome for m, outcome in zip(members, outcomes, strict=True)}.values()  # arms may share a run
     own = [{key: value for key, value in s.items() if key != "started"} for s in started]
     machines = [machine for i, machine in enumerate(own) if machine not in own[:i]]
     return {
