@@ -3,9 +3,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.exact import EmpiricalDenoiser
 from recombine.errors import UserError
-from recombine.instruments.bump_evaluation import measure_bumps
+from recombine.instruments.bump_evaluation import Subject, loss_rows, map_rows, measure_bumps
 from recombine.lab.bumps import BumpsRun, read_place
 from recombine.lab.conduct import conduct
 from recombine.lab.drawing import draw_from_run
@@ -13,6 +14,7 @@ from recombine.lab.kinds import read_run
 from recombine.lab.store import Store
 from recombine.settings import build, override
 from recombine.training.execution import Execution
+from recombine.training.inference import FastDenoiser
 
 SMALL = build(
     BumpsRun,
@@ -86,3 +88,47 @@ def test_a_place_is_two_numbers(text: str) -> None:
 def test_a_hold_out_that_leaves_nothing_is_refused_before_anything_is_written() -> None:
     with pytest.raises(UserError, match="leaves no label"):
         override(SMALL, {"split.parts": ["2D"], "split.held_out": {"kind": "cross", "low": 0.0, "high": 16.0}}).check()
+
+
+class ToldNothing(torch.nn.Module):
+    """Predicts no noise at all: its loss is the mean square of the noise, 1."""
+
+    def forward(self, x: torch.Tensor, level: torch.Tensor, condition: torch.Tensor | None = None) -> torch.Tensor:
+        return torch.zeros_like(x) + 0 * self.unused
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unused = torch.nn.Parameter(torch.zeros(()))
+
+
+def subject_of(run: BumpsRun, model: NetworkDenoiser) -> Subject:
+    sampler = FastDenoiser(model, Execution.plain("cpu"))
+    return Subject(sampler, run.schedule, run.world, run.split, run.seeds, run.training, run.training.total, run.model)
+
+
+def test_losses_are_told_apart_by_what_was_trained_on() -> None:
+    lattice = {"world.pattern": "bump", "world.margin": 0.0, "split.held_out": None, "split.parts": ["2D"]}
+    half = override(SMALL, {**lattice, "split.share": 0.5})
+    known = {(r["node"], r["instrument"]): r["value"] for r in loss_rows(
+        subject_of(half, NetworkDenoiser(ToldNothing(), "noise")), half.world.centres(), 4)}  # fmt: skip
+    assert known == {("known", "loss"): pytest.approx(1, abs=0.02), ("new", "loss"): pytest.approx(1, abs=0.02)}
+    whole = override(SMALL, lattice)
+    rows = loss_rows(subject_of(whole, NetworkDenoiser(ToldNothing(), "noise")), whole.world.centres(), 2)
+    assert [row["node"] for row in rows] == ["known"]  # nothing is new
+
+
+def test_a_map_has_every_second_place_beside_what_nobody_trained(tmp_path: Path) -> None:
+    run = override(SMALL, {"evaluation.map": {"block": "up.0", "every": 4}, "evaluation.losses": 2})
+    store = Store(tmp_path)
+    conduct([run], store, Execution.plain("cpu"), lambda news: None)
+    rows = store.run(run.address).rows()
+    maps = [r for r in rows if r["instrument"].startswith("map.")]
+    assert {r["images_seen"] for r in maps} == {128}  # at the end alone
+    assert len(maps) == 16 * 3
+    assert {r["node"] for r in maps} == {f"{x},{y}" for x in (1, 5, 9, 13) for y in (1, 5, 9, 13)}
+    shares = {r["node"]: r["value"] for r in rows if r["instrument"] == "neighbours"}
+    assert set(shares) == {"up.0", "untrained", "pixels"}
+    assert all(0 <= value <= 1 for value in shares.values())
+    assert [r["node"] for r in rows if r["instrument"] == "loss"] == ["known", "new"]
+    untrained = map_rows(subject_of(run, run.model()), run.evaluation.map, run.evaluation.sampler)
+    assert untrained[0]["value"] == untrained[1]["value"]  # before training the block is the untrained one

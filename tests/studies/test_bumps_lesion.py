@@ -170,4 +170,6 @@ def test_the_figure_is_drawn_from_any_part_of_the_table() -> None:
     assert widths_of(whole) == list(WIDTHS)
     assert over_widths(whole, BAND)[1].shape == (5, 8)
     for part in (whole, whole.filter(pl.col("arm") == "W=4", pl.col("seed") == 0), whole.clear()):
-        assert len(EXPERIMENT.draw(part, FULL)["figure"].figure.axes) == 3
+        drawn = EXPERIMENT.draw(part, FULL)
+        assert len(drawn["figure"].figure.axes) == 3
+        assert len(drawn["maps"].figure.axes) == (3 if part is whole else 1)  # 1, 3.5 and 8, as far as they are there

@@ -23,12 +23,25 @@ def denoising_loss(
     judged: slice | None = None,  # the rows and the columns that count; all of them
 ) -> Tensor:
     """Mean over images and pixels of w(sigma) * (predict - target)^2, in float32.  # []"""
+    by_image = image_losses(model, x0, noise, sigma, condition, network, judged)
+    return (weight(model, sigma.float(), weighting) * by_image).mean()
+
+
+def image_losses(
+    model: NetworkDenoiser,
+    x0: Tensor,
+    noise: Tensor,
+    sigma: Tensor,
+    condition: Tensor | None,
+    network: Network | None = None,
+    judged: slice | None = None,
+) -> Tensor:
+    """The same of each image, unweighted.  # [n]"""
     x = x0 + per_image(sigma, x0) * noise
     error = model.predict(x, sigma, condition, network).float() - model.target(x0, noise, sigma).float()
     if judged is not None:
         error = error[:, :, judged, judged]
-    by_image = error.square().flatten(1).mean(1)  # [n]
-    return (weight(model, sigma.float(), weighting) * by_image).mean()
+    return error.square().flatten(1).mean(1)
 
 
 def weight(model: NetworkDenoiser, sigma: Tensor, weighting: Weighting) -> Tensor:

@@ -13,13 +13,10 @@ from torch import Tensor
 
 from recombine import seeds
 from recombine.diffusion.samplers import sample
-from recombine.diffusion.schedules import Schedule
 from recombine.errors import UserError
-from recombine.instruments.bump_evaluation import ALL, PlacesEvaluation, rows_of
+from recombine.instruments.bump_evaluation import ALL, ClosingEvaluation, Subject, rows_of
 from recombine.instruments.centres import find_centres
 from recombine.instruments.observation import Row
-from recombine.training.inference import FastDenoiser
-from recombine.training.replica import TrainingConfig
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import Band, LabelSplit
 
@@ -27,7 +24,7 @@ BAND = "band"  # all that is asked for across it
 BIN = 0.5  # px of depth that are told together
 
 
-class BandEvaluation(PlacesEvaluation):
+class BandEvaluation(ClosingEvaluation):
     """Every pixel, and columns across the band."""
 
     kind: Literal["bumps-band"] = "bumps-band"
@@ -36,17 +33,14 @@ class BandEvaluation(PlacesEvaluation):
     def check(self, split: LabelSplit) -> None:
         width_of(split)
 
-    def further(
-        self, sampler: FastDenoiser, schedule: Schedule, world: BumpsWorld, split: LabelSplit, seed: int,
-        training: TrainingConfig, seen: int,
-    ) -> list[Row]:  # fmt: skip
+    def further(self, subject: Subject) -> list[Row]:
         """The same numbers as by region: across the band, and by depth."""
-        device = next(sampler.model.parameters()).device
+        world, split, device = subject.world, subject.split, subject.device
         labels = across(world, split, self.columns, self.every)
-        key = seeds.keys(seed, "across", torch.arange(len(labels))).to(device)
+        key = seeds.keys(subject.seeds.sampling, "across", torch.arange(len(labels))).to(device)
         condition = world.condition(labels).to(device)
-        images = sample(sampler.denoise, self.sampler, schedule, world.image_shape, condition, key)
-        return band_rows(images.float(), labels, world, split)
+        images = sample(subject.sampler.denoise, self.sampler, subject.schedule, world.image_shape, condition, key)
+        return band_rows(images.float(), labels, world, split) + super().further(subject)
 
 
 def across(world: BumpsWorld, split: LabelSplit, columns: int, every: int = 1) -> Tensor:

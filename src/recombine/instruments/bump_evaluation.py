@@ -1,6 +1,7 @@
 """What is measured while a model of bumps trains: one sample for every pixel of the image, and where its bump is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -8,10 +9,15 @@ from pydantic import Field
 from torch import Tensor
 
 from recombine import seeds
+from recombine.denoisers.contract import NetworkDenoiser
+from recombine.diffusion.losses import image_losses
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
+from recombine.instruments.activations import activations, compact, last_step
 from recombine.instruments.centres import Centres, find_centres, right
+from recombine.instruments.learned_maps import MAP, NEIGHBOURS, MapLook, embed, neighbours
 from recombine.instruments.observation import Denoise, Observation, Row
+from recombine.seeds import Seeds
 from recombine.training.inference import FastDenoiser
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.bumps import BumpsWorld
@@ -19,6 +25,27 @@ from recombine.worlds.holdouts import LabelSplit
 from recombine.worlds.splits import NODE_STRIDE
 
 ALL = "all"
+KNOWN, NEW = "known", "new"  # labels that were trained on, and those that were not
+LOSS = "loss"
+CHUNK = 1024  # noisy images at once
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model at a milestone of its training, and where it comes from."""
+
+    sampler: FastDenoiser
+    schedule: Schedule
+    world: BumpsWorld
+    split: LabelSplit
+    seeds: Seeds
+    training: TrainingConfig
+    seen: int
+    fresh: Callable[[], NetworkDenoiser]  # the same model before training
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.sampler.model.parameters()).device
 
 
 class PlacesEvaluation(Observation):
@@ -34,16 +61,30 @@ class PlacesEvaluation(Observation):
     def check(self, split: LabelSplit) -> None:
         """Refuse a split that cannot be asked this way."""
 
-    def further(
-        self, sampler: FastDenoiser, schedule: Schedule, world: BumpsWorld, split: LabelSplit, seed: int,
-        training: TrainingConfig, seen: int,
-    ) -> list[Row]:  # fmt: skip
-        """What else is measured at the milestone of so many images seen; an evaluation of another kind adds it."""
+    def further(self, subject: Subject) -> list[Row]:
+        """What else is measured at a milestone; an evaluation of another kind adds it."""
         return []
 
 
-class BumpEvaluation(PlacesEvaluation):
-    """That, and nothing further."""
+class ClosingEvaluation(PlacesEvaluation):
+    """That, and at the end of training what a block holds of every place, and the loss of every label."""
+
+    map: MapLook | None = None
+    losses: int = Field(default=0, ge=0, description="noise levels at which the loss of every label is measured")
+
+    def further(self, subject: Subject) -> list[Row]:
+        """Rows of the map and of losses, at the end."""
+        rows = list[Row]()
+        if subject.seen == subject.training.total:
+            if self.map is not None:
+                rows += map_rows(subject, self.map, self.sampler)
+            if self.losses:
+                rows += loss_rows(subject, self.places(subject.world), self.losses)
+        return rows
+
+
+class BumpEvaluation(ClosingEvaluation):
+    """At the places of pixels alone."""
 
     kind: Literal["bumps"] = "bumps"
 
@@ -72,6 +113,49 @@ def measure_bumps(
         rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
     kept = [images[_spread(members, evaluation.sheet_images)] for members in members_of(regions).values()]
     return rows, torch.stack(kept).expand(-1, -1, 3, -1, -1)
+
+
+@torch.no_grad()
+def loss_rows(subject: Subject, labels: Tensor, levels: int) -> list[Row]:
+    """The mean loss of labels that were trained on, and of others, at evenly spread quantiles of the training noise."""
+    world, device = subject.world, subject.device
+    trained = subject.split.labels(world, subject.seeds.data)
+    known = torch.cdist(labels, trained).amin(1) < 1e-6  # [n]
+    at = ((torch.arange(levels, device=device) + 0.5) / levels).repeat(len(labels))
+    sigma = subject.schedule.drawer(device)(at)  # [n levels]
+    key = seeds.keys(subject.seeds.sampling, "losses", torch.arange(len(sigma), device=device))
+    found = torch.zeros(len(sigma))
+    for part in torch.split(torch.arange(len(sigma)), CHUNK):
+        own, told = labels[part // levels].to(device), part.to(device)
+        x0, noise = world.render(own), seeds.normal(key[told], world.image_shape)
+        losses = image_losses(subject.sampler.model, x0, noise, sigma[told], world.condition(own))
+        found[part] = losses.cpu()
+    of_label = found.reshape(len(labels), levels).double().mean(1)
+    parts = {KNOWN: of_label[known], NEW: of_label[~known]}
+    return [{"node": name, "instrument": LOSS, "value": own.mean().item()} for name, own in parts.items() if len(own)]
+
+
+def map_rows(subject: Subject, look: MapLook, how: SamplerConfig) -> list[Row]:
+    """Coordinates of every place in the block at the last step of the generation, and its share of neighbours; that of
+    the untrained block, of pixels and of the label's own sinusoids or numbers stand beside.
+    """
+    world, model, device = subject.world, subject.sampler.model, subject.device
+    labels = PlacesEvaluation(every=look.every).places(world)
+    condition, key = world.condition(labels).to(device), place_keys(world, labels, subject.seeds.sampling).to(device)
+    x, sigma = last_step(subject.sampler.denoise, how, subject.schedule, world.image_shape, condition, key)
+    fresh = subject.fresh().to(device).eval()
+    held, null = (activations(each, x, sigma, condition, [look.block])[look.block] for each in (model, fresh))
+    period = float(world.pixels) if world.periodic else None
+    points = {look.block: compact(held), "untrained": compact(null), "pixels": world.render(labels).flatten(1)}
+    rows: list[Row] = [
+        {"node": name, "instrument": NEIGHBOURS, "value": neighbours(own, labels, look.every, period)}
+        for name, own in points.items()
+    ]
+    place = embed(points[look.block], look.how, look.coordinates, subject.seeds.sampling)
+    for (across, down), own in zip((labels - world.margin).tolist(), place.tolist(), strict=True):
+        node = f"{across:g},{down:g}"
+        rows += [{"node": node, "instrument": f"{MAP}.{i + 1}", "value": value} for i, value in enumerate(own)]
+    return rows
 
 
 def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsWorld) -> list[Row]:

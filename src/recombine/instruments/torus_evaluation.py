@@ -7,17 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from recombine.diffusion.schedules import Schedule
 from recombine.instruments.activations import activations, compact, last_step, stages
-from recombine.instruments.bump_evaluation import PlacesEvaluation, place_keys
+from recombine.instruments.bump_evaluation import PlacesEvaluation, Subject, place_keys
 from recombine.instruments.geometry import Geometry, measure
 from recombine.instruments.null_representations import as_grid
 from recombine.instruments.observation import Row
 from recombine.instruments.topology import persistence
-from recombine.training.inference import FastDenoiser
-from recombine.training.replica import TrainingConfig
-from recombine.worlds.bumps import BumpsWorld
-from recombine.worlds.holdouts import LabelSplit
 
 QUANTILES = 41  # of the statistics of ring pairs that a figure shows
 SPECTRUM = 15  # principal components whose share is kept
@@ -32,21 +27,19 @@ class TorusEvaluation(PlacesEvaluation):
     looks: int = Field(default=5, ge=1, description="milestones at which blocks are looked at, the last included")
     homology: tuple[str, ...] = ("up.0",)  # blocks whose holes are counted at the end; needs the extra `topology`
 
-    def further(
-        self, sampler: FastDenoiser, schedule: Schedule, world: BumpsWorld, split: LabelSplit, seed: int,
-        training: TrainingConfig, seen: int,
-    ) -> list[Row]:  # fmt: skip
+    def further(self, subject: Subject) -> list[Row]:
         """Rows of every block, at the milestones chosen for it; at the end also distributions and holes."""
-        if seen not in self.chosen(training, self.looks):
+        if subject.seen not in self.chosen(subject.training, self.looks):
             return []
-        finished = seen == training.total
-        device = next(sampler.model.parameters()).device
+        finished = subject.seen == subject.training.total
+        world, model, device = subject.world, subject.sampler.model, subject.device
         labels = self.places(world)
-        condition, key = world.condition(labels).to(device), place_keys(world, labels, seed).to(device)
-        x, sigma = last_step(sampler.denoise, self.sampler, schedule, world.image_shape, condition, key)
-        names = list(stages(sampler.model))
+        key = place_keys(world, labels, subject.seeds.sampling).to(device)
+        condition = world.condition(labels).to(device)
+        denoise, schedule = subject.sampler.denoise, subject.schedule
+        x, sigma = last_step(denoise, self.sampler, schedule, world.image_shape, condition, key)
         rows: list[Row] = []
-        for name, values in activations(sampler.model, x, sigma, condition, names).items():
+        for name, values in activations(model, x, sigma, condition, list(stages(model))).items():
             rows += representation_rows(name, as_grid(compact(values)), finished, finished and name in self.homology)
         return rows
 

@@ -11,7 +11,14 @@ from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
 from recombine.instruments.band_evaluation import BandEvaluation
-from recombine.instruments.bump_evaluation import BumpEvaluation, measure_bumps, members_of, place_keys, rows_of
+from recombine.instruments.bump_evaluation import (
+    BumpEvaluation,
+    Subject,
+    measure_bumps,
+    members_of,
+    place_keys,
+    rows_of,
+)
 from recombine.instruments.centres import find_centres
 from recombine.instruments.observation import Denoise, Row
 from recombine.instruments.torus_evaluation import TorusEvaluation
@@ -60,9 +67,8 @@ class BumpsRun(Run):
         )
 
     def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
-        return self.evaluation.further(
-            sampler, self.schedule, self.world, self.split, self.seeds.sampling, self.training, seen
-        )
+        subject = Subject(sampler, self.schedule, self.world, self.split, self.seeds, self.training, seen, self.model)
+        return self.evaluation.further(subject)
 
     def groups(self) -> list[str]:
         return list(members_of(self.split.region(self.world, self.evaluation.places(self.world))))

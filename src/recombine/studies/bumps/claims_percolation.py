@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.instruments.bump_evaluation import ALL
+from recombine.instruments.bump_evaluation import ALL, KNOWN, LOSS, NEW
+from recombine.instruments.learned_maps import NEIGHBOURS, MapLook
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.lab.table import at_end
 from recombine.studies.bumps.claims_percolation_theory import moments
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 THEORY = "theory"
+BLOCK = MapLook().block
 THRESHOLDS = (0.005, 0.05)  # of the overlap: the paper's choice for Fig 6c, and that of Fig 14b
 NARROWEST = 0.1
 WIDE = 0.5  # from this width on the paper has accuracy above the line
@@ -42,12 +44,7 @@ def named(width: float, lam: float) -> str:
 
 def accuracies(table: pl.DataFrame, how: str = "darkest") -> dict[Cell, dict[int, float]]:
     """{cell: {seed: share of all labels whose sample is right in x and y}} at the end of training, cells ascending."""
-    found: dict[Cell, dict[int, float]] = {}
-    for arm in table["arm"].unique():
-        if arm != THEORY:
-            _, width, _, lam = arm.split("-")
-            found[float(width), float(lam)] = at_end(table, f"{how}.both", arm, [ALL])
-    return {cell: values for cell, values in sorted(found.items()) if values}
+    return _measured(table, f"{how}.both", ALL)
 
 
 def unseen(accuracy: float, lam: float) -> float:
@@ -151,6 +148,87 @@ def place_ratios(table: pl.DataFrame, threshold: float) -> dict[int, dict[float,
     }
 
 
+def losses(table: pl.DataFrame, labels: str) -> dict[Cell, dict[int, float]]:
+    """{cell: {seed: loss at the end of these labels}}, "known" or "new"; cells ascending."""
+    return _measured(table, LOSS, labels)
+
+
+def shares(table: pl.DataFrame, of: str = BLOCK) -> dict[Cell, dict[int, float]]:
+    """{cell: {seed: share of neighbours}} in the block, the untrained one or pixels; cells ascending."""
+    return _measured(table, NEIGHBOURS, of)
+
+
+def grows_linearly(labels: str) -> Callable[[pl.DataFrame], Judgement]:
+    """PC6: the correlation of loss with lambda, at the width where it is least."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        cells = losses(table, labels)
+        found: dict[float, list[float]] = {}
+        for width in sorted({width for width, _ in cells}):
+            own = {lam: values for (other, lam), values in cells.items() if other == width}
+            if len(own) > 2:
+                for seed in sorted(set.intersection(*map(set, own.values()))):
+                    curve = [values[seed] for values in own.values()]
+                    found.setdefault(width, []).append(float(np.corrcoef(list(own), curve)[0, 1]))
+        if not found:
+            raise NotMeasured("three lambdas of a width are needed")
+        least = min(found, key=lambda width: float(np.mean(found[width])))
+        every = ", ".join(f"{width:g}: {np.mean(values):.2f}" for width, values in found.items())
+        return judge_above(found[least], 0.9, f"least at sigma = {least:g}; {every}")
+
+    return judge
+
+
+def more_rigid(across: int) -> Callable[[pl.DataFrame], Judgement]:
+    """PC7: the share of neighbours at the most data less that at the least, mean over widths; or of widths alike."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        cells = shares(table)
+        ends = sorted({cell[across] for cell in cells})
+        other = sorted({cell[1 - across] for cell in cells})
+        pairs = [tuple((end, rest) if across == 0 else (rest, end) for end in (ends[0], ends[-1])) for rest in other]
+        whole = [(low, high) for low, high in pairs if low in cells and high in cells]
+        if len(ends) < 2 or not whole:
+            raise NotMeasured("maps at two ends are needed")
+        seeds = sorted(set.intersection(*(set(cells[cell]) for pair in whole for cell in pair)))
+        gain = [float(np.mean([cells[high][seed] - cells[low][seed] for low, high in whole])) for seed in seeds]
+        lows, highs = (np.mean([np.mean(list(cells[pair[i]].values())) for pair in whole]) for i in (0, 1))
+        return judge_above(gain, 0.0, f"{lows:.2f} at {ends[0]:g}, {highs:.2f} at {ends[-1]:g}")
+
+    return judge
+
+
+def learned_sheet(table: pl.DataFrame) -> Judgement:
+    """PC7n: the share of neighbours less that of the untrained block, all of the lattice seen, where it is least."""
+    cells, null, pixels = shares(table), shares(table, "untrained"), shares(table, "pixels")
+    gains = {
+        cell[0]: [values[seed] - null[cell][seed] for seed in values if seed in null.get(cell, {})]
+        for cell, values in cells.items()
+        if cell[1] == 1
+    }
+    gains = {width: values for width, values in gains.items() if values}
+    if not gains:
+        raise NotMeasured("no width was trained on the whole lattice")
+    least = min(gains, key=lambda width: float(np.mean(gains[width])))
+    told = ", ".join(
+        f"{width:g}: {np.mean(list(cells[width, 1.0].values())):.2f} ({np.mean(list(null[width, 1.0].values())):.2f}, "
+        f"{np.mean(list(pixels.get((width, 1.0), {0: math.nan}).values())):.2f})"
+        for width in gains
+    )
+    return judge_above(gains[least], 0.0, f"least at sigma = {least:g}; block (untrained, pixels): {told}")
+
+
+def _measured(table: pl.DataFrame, instrument: str, node: str) -> dict[Cell, dict[int, float]]:
+    found = {cell_of(arm): at_end(table, instrument, arm, [node]) for arm in table["arm"].unique() if arm != THEORY}
+    return {cell: values for cell, values in sorted(found.items()) if values}
+
+
+def cell_of(arm: str) -> Cell:
+    """ "sigma-0.3-lambda-0.5" -> (0.3, 0.5)"""
+    _, width, _, lam = arm.split("-")
+    return float(width), float(lam)
+
+
 def _over_lambda(table: pl.DataFrame) -> dict[float, NDArray[np.float64]]:
     """{width: mean accuracy over lambda below 1, a value a seed}, where every width has the lambda and the seed."""
     cells = accuracies(table)
@@ -203,4 +281,15 @@ PERCOLATION = (
     *(Claim(f"PC5-{threshold:g}", f"and is within a factor of two of it, at threshold {threshold:g} (log2 of their "
             "ratio, at the worst width)", "the threshold was chosen to fit (below 1)", follows_in_place(threshold))
       for threshold in THRESHOLDS),
+    Claim("PC6", "the loss of labels that were seen grows linearly with lambda (correlation, at the width where it is "
+          "least)", "Fig 14c: linearly (above 0.9)", grows_linearly(KNOWN)),
+    Claim("PC6v", "and so does the loss of labels that were not (correlation, at the width where it is least)",
+          "Fig 14c: linearly (above 0.9)", grows_linearly(NEW)),
+    Claim("PC7", "with more data the block's map is more of a sheet (share of neighbours, largest lambda less "
+          "smallest, mean over widths)", "Fig 15: less rigid with fewer data points (above 0)", more_rigid(1)),
+    Claim("PC7s", "and with wider bumps (share of neighbours, widest less narrowest, mean over lambda)",
+          "Fig 15: less rigid with smaller sigma (above 0)", more_rigid(0)),
+    Claim("PC7n", "where all of the lattice is seen it is more of a sheet than in the untrained block (difference at "
+          "the width where it is least)", "not asked: labels enter every block, so an untrained one has a map too "
+          "(above 0)", learned_sheet),
 )  # fmt: skip

@@ -14,12 +14,14 @@ from recombine.lab.bumps import BumpsRun
 from recombine.lab.figures import FAINT, accuracy_axis, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end
 from recombine.studies.bumps.claims_lesion import ARM, arm_of, depths_of, over_widths, recalled, widths_of
+from recombine.studies.bumps.drawings_maps import draw_map, places_of
 from recombine.studies.bumps.drawings_sweep import CROSS, cross_mark, sweep_line
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
 REGIONS = {SEEN: ("seen", "#4D4D4D"), ALL: ("all", "#E69F00"), HELD_OUT: ("held out", "#D55E00")}
 FINE, DARKEST = "#0072B2", "#56B4E9"
 MARKERS = "osD^vP<>"
+PAPER = (1.0, 3.5, 8.0)  # widths whose maps Fig 11c shows
 
 
 def over_width(table: pl.DataFrame, config: BumpsRun) -> Figure:
@@ -42,6 +44,34 @@ def over_width(table: pl.DataFrame, config: BumpsRun) -> Figure:
             "is right in the first pixel and never beyond.",
         )
     return figure
+
+
+def maps(table: pl.DataFrame) -> Figure:
+    """Fig 11c: a map of places for a narrow, a middle and a wide band, one seed."""
+    widths = _three(widths_of(table))
+    with house_style():
+        figure = Figure(figsize=(6 * max(len(widths), 1), 7), layout="constrained")
+        if not widths:
+            empty_panel(figure.subplots(), "not measured: any width")
+            return figure
+        seed = int(table.filter(pl.col("arm") == arm_of(widths[0]))["seed"].min())  # type: ignore[arg-type]
+        for axes, width in zip(figure.subplots(1, len(widths), squeeze=False)[0], widths, strict=True):
+            places = places_of(table, arm_of(width), seed)
+            middle = (min(x for x, _ in places) + max(x for x, _ in places)) / 2 if places else 0.0
+            draw_map(axes, places, (middle - width / 2, middle + width / 2))
+            axes.set_title(f"W = {width:g}")
+        put_caption(
+            figure,
+            "Activations of the first up block at the last step of the generation, for every second place in x and y: "
+            "first two coordinates (principal ones, or UMAP's where a run says so), neighbours joined, coloured by x. "
+            f"Orange: places in the band that was held out. Seed {seed}, each panel at its own scale.",
+        )
+    return figure
+
+
+def _three(widths: list[float]) -> list[float]:
+    """Those nearest to the paper's 1, 3.5 and 8, each once."""
+    return sorted({min(widths, key=lambda width: abs(width - wanted)) for wanted in PAPER}) if widths else []
 
 
 def _draw_band(axes: Axes, table: pl.DataFrame) -> None:

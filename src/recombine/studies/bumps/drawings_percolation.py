@@ -40,7 +40,7 @@ SIDE = 9.0  # px of a bump that are shown
 def figure(table: pl.DataFrame, config: BumpsRun) -> Figure:
     """Accuracy over lambda, what of it is more than recall, learnt against critical lambda, and the sets themselves."""
     cells = accuracies(table)
-    colors = _colors(sorted({width for width, _ in cells}))
+    colors = width_colors(sorted({width for width, _ in cells}))
     with house_style():
         drawn = Figure(figsize=(16.5, 12.6), layout="constrained")
         grid = drawn.add_gridspec(2, 6, height_ratios=(1.25, 1))
@@ -221,7 +221,7 @@ def _lambda_ticks(axis: Axis) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def _colors(widths: list[float]) -> dict[float, str]:
+def width_colors(widths: list[float]) -> dict[float, str]:
     """Dark to bright with the width, as in the figures of the theory."""
     shades = matplotlib.colormaps["plasma"](np.linspace(0.02, 0.88, max(len(widths), 2)))
     return {width: to_hex(shade) for width, shade in zip(widths, shades, strict=False)}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recombine.diffusion.samplers import SamplerConfig
+from recombine.instruments.learned_maps import MapLook
 from recombine.lab.bumps import BumpsRun
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.lab.work import Work
@@ -29,7 +30,8 @@ def lesioned(base: BumpsRun, columns: int) -> BumpsRun:
     """The run of `compose` on bumps inside the image, asked across a band."""
     bumps = override(base, {"world.pattern": "bump", "world.margin": 0.0, "split.parts": ("2D",),
                             "split.held_out": {"kind": "band", "across": WIDTHS[0]}})  # fmt: skip
-    asked = {**bumps.evaluation.model_dump(mode="json"), "kind": "bumps-band", "columns": columns}
+    asked = {**bumps.evaluation.model_dump(mode="json"), "kind": "bumps-band", "columns": columns,
+             "map": MapLook().model_dump()}  # fmt: skip
     return build(BumpsRun, {**bumps.model_dump(mode="json"), "evaluation": asked})
 
 
@@ -57,7 +59,8 @@ def draw(table: polars.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
             drawings_lesion.over_width(table, config),
             "Bumps that are right where they were seen, where they were not and overall, over the width of the band "
             "that was held out; and how far inside a band they still are.",
-        )
+        ),
+        "maps": Drawing(drawings_lesion.maps(table), "What a block holds of every place, for bands of three widths."),
     }
 
 

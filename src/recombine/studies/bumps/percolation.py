@@ -1,10 +1,11 @@
-"""Liang et al. 2024, Figs 6d, 6e and 14a: does learning set in where the bumps of the training set hang together?
+"""Liang et al. 2024, Figs 6d, e, 14a, c, 15: does learning set in where the bumps of the training set hang together?
 
 *World.* One bump of width sigma on a white square; sides are not joined. *Split.* Labels are the middles of the pixels.
 A model sees a share lambda of them, the first of one random order: each set is a part of every larger one, and at one
 data seed the sets are the same at every width. *Measured.* The bump asked for at every pixel, seen or not: how often is
-it there? *Nulls.* A memoriser of the nearest label scores lambda. *Theory.* The lambda from which on half of the same
-set hangs together, if bumps are linked that overlap by more than 0.005, or 0.05.
+it there? The loss of labels that were seen, and of the others; a map of places in a block. *Nulls.* A memoriser of the
+nearest label scores lambda; maps of the untrained block and of pixels. *Theory.* The lambda from which on half of the
+same set hangs together, if bumps are linked that overlap by more than 0.005, or 0.05.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
+from recombine.instruments.learned_maps import MapLook
 from recombine.lab.bumps import BumpsRun
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.lab.work import Work
@@ -31,7 +33,10 @@ SMALL = override(
 )  # fmt: skip
 """For sweeps: half as wide as the network of `compose` and a level less, 2,500 steps, looked at twice."""
 
-LATTICE = {"world.pattern": "bump", "world.margin": 0.0, "split.step": 1.0, "split.held_out": None}
+LATTICE = {
+    "world.pattern": "bump", "world.margin": 0.0, "split.step": 1.0, "split.held_out": None,
+    "evaluation.map": MapLook().model_dump(), "evaluation.losses": 8,
+}  # fmt: skip
 FULL = override(
     SMALL,
     LATTICE | {"world.pixels": 24, "network.channels": 32},
@@ -61,14 +66,15 @@ def arms(base: BumpsRun, widths: tuple[float, ...], lams: tuple[float, ...]) -> 
 
 def draw(table: polars.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     """Fig 6e beside the line of recall and the critical lambdas; Figs 6d and 14a."""
-    from recombine.studies.bumps import drawings_percolation
+    from recombine.studies.bumps import drawings_percolation, drawings_percolation_maps
 
     return {
         "figure": Drawing(
             drawings_percolation.figure(table, config),
             "Accuracy over the share of the lattice that was seen, for each width of the bumps; the memoriser scores "
             "that share. Marks: where half of the same set hangs together.",
-        )
+        ),
+        **drawings_percolation_maps.drawings(table),
     }
 
 
@@ -76,7 +82,7 @@ EXPERIMENT = Experiment(
     study="bumps",
     name="percolation",
     question="Are bumps learnt from that share of all places on at which the training set hangs together?",
-    figure="Liang et al. 2024, Figs 6d, 6e, 14a",
+    figure="Liang et al. 2024, Figs 6d, 6e, 14a, 14c, 15",
     budgets={
         "smoke": Budget(arms(SMOKE, (0.3, 1.0), (0.2, 0.5, 1.0)), 1, "seconds; proves the path, shows nothing"),
         "laptop": Budget(
@@ -102,6 +108,11 @@ EXPERIMENT = Experiment(
         "off and PC5 leaves the width out; PC4 takes it for the smallest.",
         "By the darkest pixel alone: a bump of sigma = 0.1 is one dark pixel, and the fine estimate cannot tell "
         "where in it the bump is.",
-        "Not here: learned maps (Fig 15) and losses over data (Fig 14c); losses are not among what a run measures.",
+        "Losses (Fig 14c): the mean squared error of the predicted noise at every label and eight evenly spread "
+        "quantiles of the training noise, at the end; `new` labels are those that were not trained on.",
+        "Maps (Fig 15): the first up block at the last step of the generation, every second pixel in x and y. The "
+        "paper does not say how its maps were made; elsewhere it uses UMAP, here the first principal coordinates are "
+        "drawn (`--set evaluation.map.how=umap` with the extra `umap`). What it calls rigid is asked as the share of "
+        "neighbours: of as many nearest places in the block as a place has neighbours, those that are.",
     ),
 )
