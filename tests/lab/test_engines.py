@@ -2,6 +2,8 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from recombine.lab.engines import run_local
 from recombine.lab.experiment import Budget, make_plan
 from recombine.lab.store import Store
 from recombine.lab.table import read_table
+from recombine.lab.work import Work
 from recombine.seeds import Seeds
 from recombine.settings import override
 from recombine.studies.concept_graphs.emergence import EXPERIMENT
@@ -246,3 +249,49 @@ def test_computations_share_processes_and_runs_do_not(tiny: RunConfig) -> None:
     assert sorted(toy.trials for pack in packs[1:] for toy in pack if isinstance(toy, ToyConfig)) == list(range(1, 20))
     assert engines._packs(toys[:2], workers=2) == [[toys[0]], [toys[1]]]
     assert engines._packs([], workers=2) == []
+
+
+def test_computations_go_on_beside_the_device(tmp_path: Path) -> None:
+    store, news = Store(tmp_path), list[Progress]()
+    toys = [ToyConfig(trials=trials, atoms=(1, 2)) for trials in (5, 6, 7)]
+    with engines._beside(toys, store, news.append, workers=1) as failures:
+        assert not all(store.run(toy.address).done for toy in toys)  # a process has only begun to start
+    assert failures == []
+    assert all(store.run(toy.address).done for toy in toys)
+    assert {each.address for each in news} == {toy.address for toy in toys}
+
+
+def test_where_training_is_stopped_they_are_too(tmp_path: Path) -> None:
+    store, seen = Store(tmp_path), threading.Event()
+    toys = [ToyConfig(trials=1_000 + trials) for trials in range(2_000)]  # minutes
+
+    def train() -> None:
+        with engines._beside(toys, store, lambda news: seen.set(), workers=1):
+            assert seen.wait(60)
+            raise RunFailed("training")
+
+    with pytest.raises(RunFailed, match="training"):
+        train()
+    done = sum(store.run(toy.address).done for toy in toys)
+    assert 1 <= done < len(toys)
+    assert not multiprocessing.active_children()
+
+
+def test_a_device_trains_fleets_while_computations_run_beside(
+    tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The device is this CPU under another name."""
+    fleets = list[list[str]]()
+
+    def attempt(pending: Sequence[Work], *rest: Any) -> list[str]:
+        fleets.append([work.address for work in pending])
+        return ["lost"]
+
+    monkeypatch.setattr(engines, "resolve_device", lambda device: device)
+    monkeypatch.setattr(engines, "_attempt", attempt)
+    monkeypatch.setattr(engines, "FLEET", 2)
+    monkeypatch.setattr(engines.Execution, "fastest", lambda device: engines.Execution.plain("cpu"))
+    runs, toy = [seeded(tiny, seed) for seed in range(3)], ToyConfig(trials=4, atoms=(1,))
+    assert run_local([toy, *runs], Store(tmp_path), "cuda", ignore) == ["lost"]
+    assert [len(fleet) for fleet in fleets] == [2, 1]
+    assert Store(tmp_path).run(toy.address).done

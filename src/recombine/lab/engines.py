@@ -1,7 +1,8 @@
 """The local engine: runs the independent, resumable runs of a plan on this machine.
 
-On a GPU they share the device as fleets of replicas. On a CPU a fleet is processes of one thread each, which two
-measured cores do 1.3 times faster than one process of two threads; a single run takes all the cores.
+On a GPU they share the device as fleets of replicas, and computations run beside it on the CPU. On a CPU a fleet is
+processes of one thread each, which two measured cores do 1.3 times faster than one process of two threads; a single run
+takes all the cores.
 """
 
 import multiprocessing
@@ -11,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -60,17 +61,40 @@ def _run_generation(
     pending: list[Work], store: Store, device: str, report: Report, plain: bool, workers: int | None
 ) -> list[str]:
     choose = Execution.plain if plain else Execution.fastest
+    cores = os.cpu_count() or 1
     if device.startswith("cuda"):
         computations = [work for work in pending if not isinstance(work, Run)]
         runs = [work for work in pending if isinstance(work, Run)]
-        fleets: list[Sequence[Work]] = [computations] if computations else []
-        fleets += [runs[i : i + FLEET] for i in range(0, len(runs), FLEET)]
-        return [line for fleet in fleets for line in _attempt(fleet, store, choose(device), report)]
-    cores = os.cpu_count() or 1
+        fleets = [runs[i : i + FLEET] for i in range(0, len(runs), FLEET)]
+        with _beside(computations, store, report, workers or max(1, cores // 2)) as failures:
+            trained = [line for fleet in fleets for line in _attempt(fleet, store, choose(device), report)]
+        return failures + trained
     workers = min(workers or cores, len(pending))
     if workers == 1:
         return [line for c in pending for line in _attempt([c], store, choose(device, threads=cores), report)]
     return _run_processes(pending, store, choose(device), report, workers)
+
+
+@contextmanager
+def _beside(computations: Sequence[Work], store: Store, report: Report, workers: int) -> Iterator[list[str]]:
+    """Computations in processes of their own while the device trains; filled at the end, the lines of those that
+    failed. If training is stopped, so are they.
+    """
+    failures, stop = list[str](), threading.Event()
+
+    def compute_all() -> None:
+        with suppress(KeyboardInterrupt):
+            failures.extend(_run_processes(computations, store, Execution.plain("cpu"), report, workers, stop))
+
+    thread = threading.Thread(target=compute_all)
+    thread.start()
+    try:
+        yield failures
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        thread.join()
 
 
 def _attempt(pending: Sequence[Work], store: Store, execution: Execution, report: Report) -> list[str]:
@@ -92,10 +116,11 @@ def _attempt(pending: Sequence[Work], store: Store, execution: Execution, report
 
 
 def _run_processes(
-    pending: Sequence[Work], store: Store, execution: Execution, report: Report, workers: int
-) -> list[str]:
+    pending: Sequence[Work], store: Store, execution: Execution, report: Report, workers: int,
+    stop: threading.Event | None = None,
+) -> list[str]:  # fmt: skip
     """One process a run or a pack of computations, `workers` at a time, each with a pipe for its news; where the pipe
-    ends, its work ended.
+    ends, its work ended. `stop` does from another thread what Ctrl-C does.
     """
     context = multiprocessing.get_context("spawn")
     waiting, running, failures = _packs(pending, workers), dict[Connection, Worker](), list[str]()
@@ -111,7 +136,9 @@ def _run_processes(
                 sender.close()
                 name = f"run {pack[0].address}" if len(pack) == 1 else f"{len(pack)} computations"
                 running[receiver] = Worker(process, name)
-            for receiver in _ready(running):
+            if stop is not None and stop.is_set():
+                raise KeyboardInterrupt
+            for receiver in _ready(running, None if stop is None else 0.5):
                 try:
                     news = receiver.recv()
                 except (EOFError, OSError):
@@ -153,9 +180,9 @@ def _packs(pending: Sequence[Work], workers: int) -> list[Sequence[Work]]:
     return [[run] for run in runs] + [computations[i::count] for i in range(count)]
 
 
-def _ready(running: dict[Connection, Worker]) -> list[Connection]:
-    """Those with news, or ended; waits until there is one."""
-    ready = wait(list(running))
+def _ready(running: dict[Connection, Worker], seconds: float | None) -> list[Connection]:
+    """Those with news, or ended; waits until there is one, or so long."""
+    ready = wait(list(running), seconds)
     return [receiver for receiver in running if receiver in ready]
 
 
