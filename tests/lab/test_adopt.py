@@ -14,6 +14,7 @@ from recombine.lab.conclude import conclude
 from recombine.lab.experiment import Plan, make_plan
 from recombine.lab.results import publish
 from recombine.lab.store import Store
+from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.emergence import EXPERIMENT
 
 
@@ -69,13 +70,33 @@ def test_a_run_begun_here_is_replaced_by_the_published_one(plan: Plan, results: 
     assert run.rows() == other.run(run.address).rows()
 
 
-def test_evidence_that_is_missing_or_older_is_one_line(plan: Plan, results: Path, tmp_path: Path) -> None:
+def test_evidence_that_is_missing_is_one_line(plan: Plan, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nothing of concept-graphs/emergence is published"):
         adopt(plan, tmp_path / "none", Store(tmp_path / "new"))
+
+
+def test_older_evidence_shares_its_cost_out_evenly(plan: Plan, results: Path, tmp_path: Path) -> None:
     path = results / "concept-graphs" / "emergence" / "provenance.json"
     source = json.loads(path.read_text())
     for member in source["members"]:
-        del member["outcome"]
+        for key in ("outcome", "machine", "started"):
+            del member[key]
     write_json(path, source)
-    with pytest.raises(UserError, match="publish it again"):
-        adopt(plan, results, Store(tmp_path / "new"))
+    store = Store(tmp_path / "new")
+    adopt(plan, results, store)
+    conclude(plan, store)
+    made = json.loads((store.experiment("concept-graphs", "emergence", "smoke") / "provenance.json").read_text())
+    for key in ("runs", "images_seen", "machines", "trained"):
+        assert made[key] == source[key]
+    for key in ("device_seconds", "sampling_seconds"):
+        assert made[key] == pytest.approx(source[key], abs=0.2)
+
+
+PUBLISHED = Path(__file__).parents[2] / "results"
+
+
+@pytest.mark.parametrize("address", ["concept-graphs/toy", "bumps/torus"])
+def test_what_this_project_has_published_can_be_gone_on_with(address: str, tmp_path: Path) -> None:
+    plan = make_plan(EXPERIMENTS[address], "full")
+    count, others = adopt(plan, PUBLISHED, Store(tmp_path))
+    assert (count, others) == (len(plan.runs), 0)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from recombine.errors import UserError
 from recombine.files import read_json, write_json
 from recombine.lab.experiment import Plan, PlannedRun
+from recombine.lab.run import Run
 from recombine.lab.store import ROW_KEYS, RunFolder, Store
 from recombine.lab.table import read_table
 
@@ -31,14 +32,33 @@ def adopt(plan: Plan, results: Path, store: Store) -> tuple[int, int]:
     table = read_table(folder / "table.parquet")
     planned = {run.address: run for run in plan.runs}
     members = [member for member in source["members"] if member["address"] in planned]
-    if any("outcome" not in member for member in members):
-        raise UserError(f"{folder} does not say what each run cost: publish it again to adopt its runs")
-    for member in members:
+    for member in _with_costs(members, source, planned):
         run, kept = store.run(member["address"]), planned[member["address"]]
         with run.lock():
             if not run.done:
                 _write(run, kept, member, source["machines"][member["machine"]], _rows(table, member))
     return len(members), len(source["members"]) - len(members)
+
+
+def _with_costs(
+    members: list[dict[str, Any]], source: dict[str, Any], planned: dict[str, PlannedRun]
+) -> list[dict[str, Any]]:
+    """Members with what each cost; evidence that says it of all together alone is shared out evenly."""
+    even = {
+        "finished": f"{source['trained'][-1]}T00:00:00Z",
+        "fleet": 1,
+        "seconds": round(source["device_seconds"] / source["runs"], 2),
+        "sampling_seconds": round(source["sampling_seconds"] / source["runs"], 2),
+    }
+    return [
+        {"machine": 0, "started": even["finished"],
+         "outcome": {"images_seen": _images(planned[member["address"]]), **even}, **member}
+        for member in members
+    ]  # fmt: skip
+
+
+def _images(planned: PlannedRun) -> int:
+    return planned.config.total if isinstance(planned.config, Run) else 0
 
 
 def _rows(table: pl.DataFrame, member: dict[str, Any]) -> list[dict[str, Any]]:
