@@ -6,7 +6,7 @@ import torch
 from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.exact import EmpiricalDenoiser
 from recombine.errors import UserError
-from recombine.instruments.bump_evaluation import Subject, loss_rows, map_rows, measure_bumps
+from recombine.instruments.bump_evaluation import LatticeEvaluation, Subject, loss_rows, map_rows, measure_bumps
 from recombine.lab.bumps import BumpsRun, read_place
 from recombine.lab.conduct import conduct
 from recombine.lab.drawing import draw_from_run
@@ -118,7 +118,10 @@ def test_losses_are_told_apart_by_what_was_trained_on() -> None:
 
 
 def test_a_map_has_every_second_place_beside_what_nobody_trained(tmp_path: Path) -> None:
-    run = override(SMALL, {"evaluation.map": {"block": "up.0", "every": 4}, "evaluation.losses": 2})
+    closing = {"kind": "bumps-lattice", "map": {"block": "up.0", "every": 4}, "losses": 2}
+    run = override(SMALL, {"evaluation": {**SMALL.evaluation.model_dump(), **closing}})
+    assert isinstance(run.evaluation, LatticeEvaluation)
+    assert run.evaluation.map is not None
     store = Store(tmp_path)
     conduct([run], store, Execution.plain("cpu"), lambda news: None)
     rows = store.run(run.address).rows()

@@ -9,6 +9,7 @@ from recombine.errors import RunFailed
 from recombine.lab.experiment import Plan, make_plan
 from recombine.lab.results import publish, read_claims, read_results, renew, results_page
 from recombine.lab.store import Store
+from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.emergence import EXPERIMENT
 
 
@@ -67,3 +68,14 @@ def test_damaged_claims_are_one_line(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(RunFailed, match="not readable as JSON"):
             read_claims(path)
+
+
+PUBLISHED = sorted((Path(__file__).parents[2] / "results").glob("*/*/provenance.json"))
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: f"{path.parent.parent.name}/{path.parent.name}")
+def test_published_runs_have_the_settings_that_the_experiment_has_now(path: Path) -> None:
+    source = json.loads(path.read_text())
+    address = f"{path.parent.parent.name}/{path.parent.name}"
+    planned = {run.address for run in make_plan(EXPERIMENTS[address], source["budget"]).runs}
+    assert {member["address"] for member in source["members"]} <= planned

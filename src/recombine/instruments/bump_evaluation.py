@@ -66,6 +66,12 @@ class PlacesEvaluation(Observation):
         return []
 
 
+class BumpEvaluation(PlacesEvaluation):
+    """That, and nothing further."""
+
+    kind: Literal["bumps"] = "bumps"
+
+
 class ClosingEvaluation(PlacesEvaluation):
     """That, and at the end of training what a block holds of every place, and the loss of every label."""
 
@@ -83,10 +89,10 @@ class ClosingEvaluation(PlacesEvaluation):
         return rows
 
 
-class BumpEvaluation(ClosingEvaluation):
+class LatticeEvaluation(ClosingEvaluation):
     """At the places of pixels alone."""
 
-    kind: Literal["bumps"] = "bumps"
+    kind: Literal["bumps-lattice"] = "bumps-lattice"
 
 
 def measure_bumps(

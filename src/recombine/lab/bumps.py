@@ -13,6 +13,7 @@ from recombine.errors import UserError
 from recombine.instruments.band_evaluation import BandEvaluation
 from recombine.instruments.bump_evaluation import (
     BumpEvaluation,
+    LatticeEvaluation,
     Subject,
     measure_bumps,
     members_of,
@@ -28,7 +29,7 @@ from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 from recombine.worlds.splits import Pool
 
-Kinds = Annotated[BumpEvaluation | TorusEvaluation | BandEvaluation, Field(discriminator="kind")]
+Kinds = Annotated[BumpEvaluation | LatticeEvaluation | TorusEvaluation | BandEvaluation, Field(discriminator="kind")]
 
 
 class BumpsRun(Run):

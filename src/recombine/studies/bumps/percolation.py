@@ -33,20 +33,21 @@ SMALL = override(
 )  # fmt: skip
 """For sweeps: half as wide as the network of `compose` and a level less, 2,500 steps, looked at twice."""
 
-LATTICE = {
-    "world.pattern": "bump", "world.margin": 0.0, "split.step": 1.0, "split.held_out": None,
-    "evaluation.map": MapLook().model_dump(), "evaluation.losses": 8,
-}  # fmt: skip
-FULL = override(
-    SMALL,
-    LATTICE | {"world.pixels": 24, "network.channels": 32},
-)
+
+def on_lattice(base: BumpsRun) -> BumpsRun:
+    """The run on bumps at the middles of pixels, with losses and a map at its end."""
+    closing = {"kind": "bumps-lattice", "map": MapLook().model_dump(), "losses": 8}
+    return override(base, {"world.pattern": "bump", "world.margin": 0.0, "split.step": 1.0, "split.held_out": None,
+                           "evaluation": {**base.evaluation.model_dump(mode="json"), **closing}})  # fmt: skip
+
+
+FULL = override(on_lattice(SMALL), {"world.pixels": 24, "network.channels": 32})
 LAPTOP = override(
-    compose.LAPTOP,
-    LATTICE | {"world.pixels": 12, "training.images": 80_000, "evaluation.points": 3, "evaluation.first": 20_000,
-               "evaluation.sheet_points": 1},
+    on_lattice(compose.LAPTOP),
+    {"world.pixels": 12, "training.images": 80_000, "evaluation.points": 3, "evaluation.first": 20_000,
+     "evaluation.sheet_points": 1},
 )  # fmt: skip
-SMOKE = override(compose.SMOKE, LATTICE)
+SMOKE = on_lattice(compose.SMOKE)
 
 WIDTHS = (0.1, 0.3, 0.5, 0.7, 1.0)
 LAMBDAS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
