@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FULL = override(
     compose.FULL,
     {"world.pattern": "bump", "world.periodic": True, "world.margin": 0.0, "split.held_out": None,
-     "training.images": 300_000,
+     "training.images": 300_000, "training.rate": 1e-3,
      "evaluation": TorusEvaluation(points=12, first=5_000, sheet_points=5, looks=5).model_dump()},
 )  # fmt: skip
 LAPTOP = override(
