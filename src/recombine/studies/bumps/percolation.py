@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SMALL = override(
     compose.FULL,
     {"network.channels": 16, "network.multipliers": (1, 2, 4), "network.attention": (1, 2),
-     "training.images": 160_000, "training.batch": 64, "training.rate": 1e-3, "training.ema_images": 5_000,
+     "training.images": 160_000, "training.batch": 64, "training.ema_images": 5_000,
      "evaluation.points": 2, "evaluation.first": 40_000, "evaluation.sheet_points": 0},
 )  # fmt: skip
 """For sweeps: half as wide as the network of `compose` and a level less, 2,500 steps, looked at twice."""
