@@ -115,9 +115,9 @@ EXPERIMENT = Experiment(
     draw=draw,
     notes=(
         "At full 200 runs of 160,000 images, 32 million in all, on 12, 16, 24 and 32 px (sides that can be halved "
-        "twice; the paper does not list its N), with the small network of `percolation`. All runs see as many images. On "
-        "32 px, with all bumps and stripes, a single run had 0.94 of the seen labels right, 0.63 of those held out (fine "
-        "estimate: 1.00 and 0.95).",
+        "twice; the paper does not list its N), with the small network of `percolation`. All runs see as many images. "
+        "On 32 px, with all bumps and stripes, a single run had 0.94 of the seen labels right and 0.63 of those held "
+        "out (fine estimate: 1.00 and 0.95).",
         "Labels are one pixel apart, not a tenth as in the paper: a set has at most 0.8 N^2 bumps and 24 N stripes, "
         "and recall of a bump is right for its own pixel alone. Without stripes recall then needs 0.75 of the bumps "
         "outside of the square, 0.6 N^2 images, on any canvas: slope 2 is what counting gives, not a law of learning.",
