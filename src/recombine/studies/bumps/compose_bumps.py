@@ -66,7 +66,7 @@ EXPERIMENT = Experiment(
     draw=draw,
     notes=(
         "World, hold-out, network and training are those of `compose`; only what is shown inside the image differs. "
-        "At full 15 runs of 120,000 images, as there.",
+        "At full 15 runs of 160,000 images, as there.",
         "A bump outside of the image would be blank, so that a lone stripe is shown there, of half the contrast, as in "
         "the paper (Fig 9h). The stripe of a label just outside still shows its partner at the edge: the rim belongs "
         "to the stripes.",
