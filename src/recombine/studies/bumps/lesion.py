@@ -87,7 +87,8 @@ EXPERIMENT = Experiment(
         "estimate it is right where that is less than a pixel away: 2 / W of the band, a little less for W = 3.5, "
         "whose edges lie between labels. (Asked at tenths of a pixel alone it would be 1.8 / W.) The darkest pixel "
         "rounds to whole pixels on top of that; its own recall is drawn beside it.",
-        "Every width sees 120,000 images, fewer than in `compose`: it is a sweep. Longer: `--set training.images=300000`.",
+        "Every width sees 120,000 images, fewer than in `compose`: it is a sweep. Longer: "
+        "`--set training.images=300000`.",
         "At laptop: 16 px, bumps of 0.75, labels a quarter of a pixel apart, W of 1, 3 and 6.",
     ),
 )
