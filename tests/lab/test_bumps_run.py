@@ -135,3 +135,18 @@ def test_a_map_has_every_second_place_beside_what_nobody_trained(tmp_path: Path)
     assert [r["node"] for r in rows if r["instrument"] == "loss"] == ["known", "new"]
     untrained = map_rows(subject_of(run, run.model()), run.evaluation.map, run.evaluation.sampler)
     assert untrained[0]["value"] == untrained[1]["value"]  # before training the block is the untrained one
+
+
+def test_labels_of_a_share_are_judged_apart_from_those_never_seen() -> None:
+    """The memoriser of half of a lattice has all labels that it knows right, and no other."""
+    lattice = {"world.pattern": "bump", "world.margin": 0.0, "split.held_out": None, "split.parts": ["2D"]}
+    run = override(SMALL, {**lattice, "split.share": 0.5, "evaluation.every": 1, "evaluation.sampler.steps": 12})
+    labels = run.split.labels(run.world, run.seeds.data)
+    machine = EmpiricalDenoiser(run.world.render(labels), labels, kernel_width=0.08)
+    rows, _ = run.measure(machine.denoise, run.evaluation.sampler, torch.device("cpu"), "")
+    found = {r["node"]: r["value"] for r in rows if r["instrument"] == "darkest.both"}
+    assert (found["known"], found["new"], found["all"]) == (1, 0, 0.5)
+    whole, _ = override(run, {"split.share": 1.0}).measure(
+        machine.denoise, run.evaluation.sampler, torch.device("cpu"), ""
+    )
+    assert "known" not in {r["node"] for r in whole}

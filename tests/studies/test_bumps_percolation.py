@@ -50,6 +50,11 @@ def table(model: Model, seeds: int = 5, theory: bool = True) -> pl.DataFrame:
          lam + (1 - lam) * (model(width, lam) + 0.002 * seed * (model is not recalls)))
         for width in WIDTHS for lam in LAMBDAS for seed in range(seeds)
     ]  # fmt: skip
+    rows += [
+        ("bumps", "percolation", named(width, lam), seed, 1000, "new", None, "darkest.both",
+         model(width, lam) + 0.002 * seed * (model is not recalls))
+        for width in WIDTHS for lam in LAMBDAS for seed in range(seeds) if lam < 1
+    ]  # fmt: skip
     for width, lam, seed in product(WIDTHS, LAMBDAS, range(seeds)):
         head = ("bumps", "percolation", named(width, lam), seed, 1000)
         right = model(width, lam)

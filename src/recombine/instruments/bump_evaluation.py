@@ -105,14 +105,22 @@ def measure_bumps(
     seed: int,
     device: torch.device,
     suffix: str = "",
+    trained: Tensor | None = None,
 ) -> tuple[list[Row], Tensor]:
-    """Accuracy by region, and sheets of each region.  # [regions, sheet_images, 3, H, W]"""
+    """Accuracy by region, and sheets of each region.  # [regions, sheet_images, 3, H, W]
+
+    With labels `trained` on [m, 2], also the accuracy of those and of all others.
+    """
     labels = evaluation.places(world)
     key = place_keys(world, labels, seed).to(device)
     condition = world.condition(labels).to(device)
     drawn = sample(denoise, how, schedule, world.image_shape, condition, key).float()
     regions = split.region(world, labels)
-    rows = rows_of(find_centres(drawn, world), labels - world.margin, regions, world)
+    found = find_centres(drawn, world)
+    rows = rows_of(found, labels - world.margin, regions, world)
+    if trained is not None:
+        known = [KNOWN if each else NEW for each in is_known(labels, trained).tolist()]
+        rows += [row for row in rows_of(found, labels - world.margin, known, world) if row["node"] != ALL]
     images = drawn.cpu()
     rows += darkness_rows(images, labels - world.margin, regions)
     if suffix:
@@ -125,8 +133,7 @@ def measure_bumps(
 def loss_rows(subject: Subject, labels: Tensor, levels: int) -> list[Row]:
     """The mean loss of labels that were trained on, and of others, at evenly spread quantiles of the training noise."""
     world, device = subject.world, subject.device
-    trained = subject.split.labels(world, subject.seeds.data)
-    known = torch.cdist(labels, trained).amin(1) < 1e-6  # [n]
+    known = is_known(labels, subject.split.labels(world, subject.seeds.data))
     at = ((torch.arange(levels, device=device) + 0.5) / levels).repeat(len(labels))
     sigma = subject.schedule.drawer(device)(at)  # [n levels]
     key = seeds.keys(subject.seeds.sampling, "losses", torch.arange(len(sigma), device=device))
@@ -139,6 +146,11 @@ def loss_rows(subject: Subject, labels: Tensor, levels: int) -> list[Row]:
     of_label = found.reshape(len(labels), levels).double().mean(1)
     parts = {KNOWN: of_label[known], NEW: of_label[~known]}
     return [{"node": name, "instrument": LOSS, "value": own.mean().item()} for name, own in parts.items() if len(own)]
+
+
+def is_known(labels: Tensor, trained: Tensor) -> Tensor:
+    """Which of these labels [n, 2] were trained on.  # [n] bool"""
+    return torch.cdist(labels, trained).amin(1) < 1e-6
 
 
 def map_rows(subject: Subject, look: MapLook, how: SamplerConfig) -> list[Row]:

@@ -64,7 +64,16 @@ class BumpsRun(Run):
         self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
     ) -> tuple[list[Row], Tensor]:
         return measure_bumps(
-            denoise, self.evaluation, how, self.schedule, self.world, self.split, self.seeds.sampling, device, suffix
+            denoise,
+            self.evaluation,
+            how,
+            self.schedule,
+            self.world,
+            self.split,
+            self.seeds.sampling,
+            device,
+            suffix,
+            self.split.labels(self.world, self.seeds.data) if self.split.share < 1 else None,
         )
 
     def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:

@@ -1,7 +1,7 @@
 """Learning from a share lambda of a lattice of bumps (Liang et al. 2024, Fig 6e): the rules.
 
-A memoriser of the nearest label scores lambda, as any other label of the lattice is a pixel away. What a model scores
-above that is the share of labels it never saw that are right, times 1 - lambda, if those it saw are right.
+A memoriser of the nearest label scores lambda, as any other label of the lattice is a pixel away: all labels that it
+saw, and none that it did not. So labels that were never seen are judged by themselves.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ def accuracies(table: pl.DataFrame, how: str = "darkest") -> dict[Cell, dict[int
     return _measured(table, f"{how}.both", ALL)
 
 
-def unseen(accuracy: float, lam: float) -> float:
-    """The share of labels that were never seen that are right, if all that were seen are."""
-    return (accuracy - lam) / (1 - lam)
+def unseen(table: pl.DataFrame) -> dict[Cell, dict[int, float]]:
+    """{cell: {seed: share of the labels that were never seen that are right}} at the end, cells ascending."""
+    return _measured(table, "darkest.both", NEW)
 
 
 def half_learnt(table: pl.DataFrame) -> dict[float, dict[int, Critical]]:
     """{width: {seed: the lambda from which on half of the labels never seen are right}}"""
-    cells = {cell: values for cell, values in accuracies(table).items() if cell[1] < 1}
+    cells = unseen(table)
     found: dict[float, dict[int, Critical]] = {}
     for width in sorted({width for width, _ in cells}):
         own = {lam: values for (other, lam), values in cells.items() if other == width}
         for seed in sorted(set.intersection(*map(set, own.values()))):
-            curve = [unseen(values[seed], lam) for lam, values in own.items()]
+            curve = [values[seed] for values in own.values()]
             found.setdefault(width, {})[seed] = critical(list(own), curve)
     return found
 
@@ -246,9 +246,9 @@ def _over_lambda(table: pl.DataFrame) -> dict[float, NDArray[np.float64]]:
 
 def _narrowest(table: pl.DataFrame, much: bool) -> Judgement:
     shares = {
-        lam: [unseen(value, lam) for value in values.values()]
-        for (width, lam), values in accuracies(table).items()
-        if width == NARROWEST and lam < 1 and (lam >= MUCH) == much
+        lam: list(values.values())
+        for (width, lam), values in unseen(table).items()
+        if width == NARROWEST and (lam >= MUCH) == much
     }
     if not shares:
         raise NotMeasured(f"sigma = {NARROWEST:g} was not trained on such a share")

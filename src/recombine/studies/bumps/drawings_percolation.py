@@ -51,7 +51,7 @@ def figure(table: pl.DataFrame, config: BumpsRun) -> Figure:
         )
         _draw_accuracy(above, cells, colors)
         above.set_title("a   Accuracy over the share that was seen")
-        _draw_unseen(beyond, cells, colors, _critical(table))
+        _draw_unseen(beyond, unseen(table), colors, _critical(table))
         beyond.set_title("b   Beyond recall: labels never seen")
         _draw_place(place, table, colors)
         place.set_title("c   Learnt against percolating")
@@ -75,10 +75,9 @@ def figure(table: pl.DataFrame, config: BumpsRun) -> Figure:
         put_caption(
             drawn,
             "(a) Share of all labels whose sample is right in x and y, by the darkest pixel, at the end of training. "
-            "(b) The part of labels never seen that is right, (accuracy - lambda) / (1 - lambda), which takes for "
-            "granted that labels seen are right; triangles: the critical lambda of the same sets (median), none where "
-            "half never or always hangs together. (c) Where b passes one half, over the critical lambda; a mark a "
-            "seed, on the line if theory is right, dotted: a factor of two. (d) One bump of each width. (e) Labels of "
+            "(b) The same of the labels that were never seen; triangles: the critical lambda of the same sets "
+            "(median), none where half never or always hangs together. (c) Where b passes one half, over the critical "
+            "lambda; a mark a seed, on the line if theory is right, dotted: a factor of two. (d) One bump of each width. (e) Labels of "
             "seed 0, each set a part of the next.",
             f"Thin lines: seeds. Thick: their mean. Band: its 95% bootstrap interval. {seeds_text(_seeds(cells))}.",
         )
@@ -98,13 +97,8 @@ def _draw_accuracy(axes: Axes, cells: dict[Cell, dict[int, float]], colors: dict
 
 
 def _draw_unseen(
-    axes: Axes, cells: dict[Cell, dict[int, float]], colors: dict[float, str], marks: dict[Cell, float]
+    axes: Axes, part: dict[Cell, dict[int, float]], colors: dict[float, str], marks: dict[Cell, float]
 ) -> None:
-    part = {
-        cell: {seed: unseen(value, cell[1]) for seed, value in values.items()}
-        for cell, values in cells.items()
-        if cell[1] < 1
-    }
     if not part:
         return empty_panel(axes, "not measured: accuracy on a part of the lattice")
     for width, color in colors.items():
@@ -120,8 +114,7 @@ def _draw_unseen(
                 at = marks[width, threshold]
                 axes.plot([at, at], [0.5, height], color=color, linewidth=1.3, linestyle=(0, (1, 1.5)), zorder=1.5)
                 axes.plot(at, height, marker, color=color, markersize=11, markeredgecolor="white", zorder=5)
-    lowest = min(min(values.values()) for values in part.values())
-    axes.set_ylim(min(-0.05, lowest - 0.03), 1.19)
+    axes.set_ylim(-0.05, 1.19)
     axes.set_xscale("log")
     _lambda_ticks(axes.xaxis)
     axes.set_xlim(0.8 * min([*marks.values(), *(lam for _, lam in part)]), 1)

@@ -101,8 +101,8 @@ EXPERIMENT = Experiment(
         "All runs see as many images, as in the paper: a small set is seen more often.",
         "Labels lie in the middle of pixels, so the nearest other label is a pixel away and never counts as right: a "
         "memoriser scores lambda exactly. That a model has 0.8 of the labels right at lambda = 0.8 is no learning.",
-        "The share of unseen labels that are right, (accuracy - lambda) / (1 - lambda), takes for granted that those "
-        "seen are right; where they are not it is too low, and below 0 if not even recall is perfect. PC0 asks for it.",
+        "Labels that were never seen are judged by themselves: a model that has all of those it saw and none other "
+        "right has an accuracy of lambda and 0 there.",
         "`learnt`: more than half of the labels never seen are right. The paper gives no definition; half is ours, as "
         "for the critical lambda, where half of the set hangs together.",
         "Where half is learnt at the first lambda tried, or hangs together from three bumps on, no place can be read "
