@@ -77,8 +77,8 @@ def figure(table: pl.DataFrame, config: BumpsRun) -> Figure:
             "(a) Share of all labels whose sample is right in x and y, by the darkest pixel, at the end of training. "
             "(b) The same of the labels that were never seen; triangles: the critical lambda of the same sets "
             "(median), none where half never or always hangs together. (c) Where b passes one half, over the critical "
-            "lambda; a mark a seed, on the line if theory is right, dotted: a factor of two. (d) One bump of each width. (e) Labels of "
-            "seed 0, each set a part of the next.",
+            "lambda; a mark a seed, on the line if theory is right, dotted: a factor of two. (d) One bump of each "
+            "width. (e) Labels of seed 0, each set a part of the next.",
             f"Thin lines: seeds. Thick: their mean. Band: its 95% bootstrap interval. {seeds_text(_seeds(cells))}.",
         )
     return drawn
