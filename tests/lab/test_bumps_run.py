@@ -6,7 +6,10 @@ import torch
 from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.exact import EmpiricalDenoiser
 from recombine.errors import UserError
-from recombine.instruments.bump_evaluation import LatticeEvaluation, Subject, loss_rows, map_rows, measure_bumps
+from recombine.instruments.bump_evaluation import LatticeEvaluation, measure_bumps
+from recombine.instruments.bump_subject import Subject
+from recombine.instruments.label_losses import loss_rows
+from recombine.instruments.learned_maps import map_rows
 from recombine.lab.bumps import BumpsRun, read_place
 from recombine.lab.conduct import conduct
 from recombine.lab.drawing import draw_from_run

@@ -14,7 +14,8 @@ from torch import Tensor
 from recombine import seeds
 from recombine.diffusion.samplers import sample
 from recombine.errors import UserError
-from recombine.instruments.bump_evaluation import ALL, ClosingEvaluation, Subject, rows_of
+from recombine.instruments.bump_evaluation import ALL, ClosingEvaluation, rows_of
+from recombine.instruments.bump_subject import Subject
 from recombine.instruments.centres import find_centres
 from recombine.instruments.observation import Row
 from recombine.worlds.bumps import BumpsWorld

@@ -1,51 +1,23 @@
 """What is measured while a model of bumps trains: one sample for every pixel of the image, and where its bump is."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.diffusion.losses import image_losses
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
-from recombine.instruments.activations import activations, compact, last_step
+from recombine.instruments.bump_subject import KNOWN, NEW, Subject, is_known, place_keys, places
 from recombine.instruments.centres import Centres, find_centres, right
-from recombine.instruments.learned_maps import MAP, NEIGHBOURS, MapLook, embed, neighbours
+from recombine.instruments.label_losses import loss_rows
+from recombine.instruments.learned_maps import MapLook, map_rows
 from recombine.instruments.observation import Denoise, Observation, Row
-from recombine.seeds import Seeds
-from recombine.training.inference import FastDenoiser
-from recombine.training.replica import TrainingConfig
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
-from recombine.worlds.splits import NODE_STRIDE
 
 ALL = "all"
-KNOWN, NEW = "known", "new"  # labels that were trained on, and those that were not
-LOSS = "loss"
-CHUNK = 1024  # noisy images at once
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A model at a milestone of its training, and where it comes from."""
-
-    sampler: FastDenoiser
-    schedule: Schedule
-    world: BumpsWorld
-    split: LabelSplit
-    seeds: Seeds
-    training: TrainingConfig
-    seen: int
-    fresh: Callable[[], NetworkDenoiser]  # the same model before training
-
-    @property
-    def device(self) -> torch.device:
-        return next(self.sampler.model.parameters()).device
 
 
 class PlacesEvaluation(Observation):
@@ -55,8 +27,7 @@ class PlacesEvaluation(Observation):
 
     def places(self, world: BumpsWorld) -> Tensor:
         """The labels that are prompted for.  # [n, 2]"""
-        centres = world.centres().reshape(world.pixels, world.pixels, 2)
-        return centres[:: self.every, :: self.every].flatten(0, 1)
+        return places(world, self.every)
 
     def check(self, split: LabelSplit) -> None:
         """Refuse a split that cannot be asked this way."""
@@ -129,53 +100,6 @@ def measure_bumps(
     return rows, torch.stack(kept).expand(-1, -1, 3, -1, -1)
 
 
-@torch.no_grad()
-def loss_rows(subject: Subject, labels: Tensor, levels: int) -> list[Row]:
-    """The mean loss of labels that were trained on, and of others, at evenly spread quantiles of the training noise."""
-    world, device = subject.world, subject.device
-    known = is_known(labels, subject.split.labels(world, subject.seeds.data))
-    at = ((torch.arange(levels, device=device) + 0.5) / levels).repeat(len(labels))
-    sigma = subject.schedule.drawer(device)(at)  # [n levels]
-    key = seeds.keys(subject.seeds.sampling, "losses", torch.arange(len(sigma), device=device))
-    found = torch.zeros(len(sigma))
-    for part in torch.split(torch.arange(len(sigma)), CHUNK):
-        own, told = labels[part // levels].to(device), part.to(device)
-        x0, noise = world.render(own), seeds.normal(key[told], world.image_shape)
-        losses = image_losses(subject.sampler.model, x0, noise, sigma[told], world.condition(own))
-        found[part] = losses.cpu()
-    of_label = found.reshape(len(labels), levels).double().mean(1)
-    parts = {KNOWN: of_label[known], NEW: of_label[~known]}
-    return [{"node": name, "instrument": LOSS, "value": own.mean().item()} for name, own in parts.items() if len(own)]
-
-
-def is_known(labels: Tensor, trained: Tensor) -> Tensor:
-    """Which of these labels [n, 2] were trained on.  # [n] bool"""
-    return torch.cdist(labels, trained).amin(1) < 1e-6
-
-
-def map_rows(subject: Subject, look: MapLook, how: SamplerConfig) -> list[Row]:
-    """Coordinates of every place in the block at the last step of the generation, and its share of neighbours; that of
-    the untrained block, of pixels and of the label's own sinusoids or numbers stand beside.
-    """
-    world, model, device = subject.world, subject.sampler.model, subject.device
-    labels = PlacesEvaluation(every=look.every).places(world)
-    condition, key = world.condition(labels).to(device), place_keys(world, labels, subject.seeds.sampling).to(device)
-    x, sigma = last_step(subject.sampler.denoise, how, subject.schedule, world.image_shape, condition, key)
-    fresh = subject.fresh().to(device).eval()
-    held, null = (activations(each, x, sigma, condition, [look.block])[look.block] for each in (model, fresh))
-    period = float(world.pixels) if world.periodic else None
-    points = {look.block: compact(held), "untrained": compact(null), "pixels": world.render(labels).flatten(1)}
-    rows: list[Row] = [
-        {"node": name, "instrument": NEIGHBOURS, "value": neighbours(own, labels, look.every, period)}
-        for name, own in points.items()
-    ]
-    place = embed(points[look.block], look.how, look.coordinates, subject.seeds.sampling)
-    for (across, down), own in zip((labels - world.margin).tolist(), place.tolist(), strict=True):
-        node = f"{across:g},{down:g}"
-        rows += [{"node": node, "instrument": f"{MAP}.{i + 1}", "value": value} for i, value in enumerate(own)]
-    return rows
-
-
 def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsWorld) -> list[Row]:
     """By region and over all: how often x, y and both are right, by each estimate; a blank image is never right.
 
@@ -214,13 +138,6 @@ def members_of(regions: Sequence[str]) -> dict[str, list[int]]:
     for place, name in enumerate(regions):
         found.setdefault(name, []).append(place)
     return found
-
-
-def place_keys(world: BumpsWorld, labels: Tensor, seed: int, number: int = 0) -> Tensor:
-    """The key of sample `number` of each label, whichever others are sampled with it.  # [n]"""
-    tenths = (labels * 10).round().long()
-    index = tenths[:, 0] * (round(10 * world.extent) + 1) + tenths[:, 1]
-    return seeds.keys(seed, "sample", number * NODE_STRIDE + index)
 
 
 def _spread(members: list[int], count: int) -> list[int]:

@@ -13,7 +13,11 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
+from recombine.instruments.activations import activations, compact, last_step
+from recombine.instruments.bump_subject import Subject, place_keys, places
+from recombine.instruments.observation import Row
 from recombine.settings import Settings
 
 MAP, NEIGHBOURS = "map", "neighbours"
@@ -27,6 +31,29 @@ class MapLook(Settings):
     every: int = Field(default=2, ge=1, description="pixels from one place to the next")
     how: Literal["pca", "umap"] = "pca"
     coordinates: int = Field(default=3, ge=1)
+
+
+def map_rows(subject: Subject, look: MapLook, how: SamplerConfig) -> list[Row]:
+    """Coordinates of every place in the block at the last step of the generation, and its share of neighbours; that of
+    the untrained block, of pixels and of the label's own sinusoids or numbers stand beside.
+    """
+    world, model, device = subject.world, subject.sampler.model, subject.device
+    labels = places(world, look.every)
+    condition, key = world.condition(labels).to(device), place_keys(world, labels, subject.seeds.sampling).to(device)
+    x, sigma = last_step(subject.sampler.denoise, how, subject.schedule, world.image_shape, condition, key)
+    fresh = subject.fresh().to(device).eval()
+    held, null = (activations(each, x, sigma, condition, [look.block])[look.block] for each in (model, fresh))
+    period = float(world.pixels) if world.periodic else None
+    points = {look.block: compact(held), "untrained": compact(null), "pixels": world.render(labels).flatten(1)}
+    rows: list[Row] = [
+        {"node": name, "instrument": NEIGHBOURS, "value": neighbours(own, labels, look.every, period)}
+        for name, own in points.items()
+    ]
+    found = embed(points[look.block], look.how, look.coordinates, subject.seeds.sampling)
+    for (across, down), own in zip((labels - world.margin).tolist(), found.tolist(), strict=True):
+        node = f"{across:g},{down:g}"
+        rows += [{"node": node, "instrument": f"{MAP}.{i + 1}", "value": value} for i, value in enumerate(own)]
+    return rows
 
 
 def embed(points: Tensor, how: Literal["pca", "umap"], coordinates: int, seed: int = 0) -> Tensor:

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from recombine.instruments.activations import activations, compact, last_step, stages
-from recombine.instruments.bump_evaluation import PlacesEvaluation, Subject, place_keys
+from recombine.instruments.bump_evaluation import PlacesEvaluation
+from recombine.instruments.bump_subject import Subject, place_keys
 from recombine.instruments.geometry import Geometry, measure
 from recombine.instruments.null_representations import as_grid
 from recombine.instruments.observation import Row

@@ -11,15 +11,8 @@ from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
 from recombine.instruments.band_evaluation import BandEvaluation
-from recombine.instruments.bump_evaluation import (
-    BumpEvaluation,
-    LatticeEvaluation,
-    Subject,
-    measure_bumps,
-    members_of,
-    place_keys,
-    rows_of,
-)
+from recombine.instruments.bump_evaluation import BumpEvaluation, LatticeEvaluation, measure_bumps, members_of, rows_of
+from recombine.instruments.bump_subject import Subject, place_keys
 from recombine.instruments.centres import find_centres
 from recombine.instruments.observation import Denoise, Row
 from recombine.instruments.torus_evaluation import TorusEvaluation

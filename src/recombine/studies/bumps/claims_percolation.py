@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.instruments.bump_evaluation import ALL, KNOWN, LOSS, NEW
+from recombine.instruments.bump_evaluation import ALL
+from recombine.instruments.bump_subject import KNOWN, NEW
+from recombine.instruments.label_losses import LOSS
 from recombine.instruments.learned_maps import NEIGHBOURS, MapLook
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.lab.table import at_end

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from recombine.instruments.bump_evaluation import KNOWN, NEW
+from recombine.instruments.bump_subject import KNOWN, NEW
 from recombine.lab.experiment import Drawing
 from recombine.lab.figures import empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.bumps.claims_percolation import THEORY, Cell, losses, named, shares

@@ -1,0 +1,55 @@
+"""A model of bumps at a milestone of its training: what every instrument that looks at it further is given."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from recombine import seeds
+from recombine.denoisers.contract import NetworkDenoiser
+from recombine.diffusion.schedules import Schedule
+from recombine.seeds import Seeds
+from recombine.training.inference import FastDenoiser
+from recombine.training.replica import TrainingConfig
+from recombine.worlds.bumps import BumpsWorld
+from recombine.worlds.holdouts import LabelSplit
+from recombine.worlds.splits import NODE_STRIDE
+
+KNOWN, NEW = "known", "new"  # labels that were trained on, and those that were not
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model at a milestone of its training, and where it comes from."""
+
+    sampler: FastDenoiser
+    schedule: Schedule
+    world: BumpsWorld
+    split: LabelSplit
+    seeds: Seeds
+    training: TrainingConfig
+    seen: int
+    fresh: Callable[[], NetworkDenoiser]  # the same model before training
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.sampler.model.parameters()).device
+
+
+def places(world: BumpsWorld, every: int) -> Tensor:
+    """The labels of every `every`th pixel in x and y, x slowest.  # [n, 2]"""
+    centres = world.centres().reshape(world.pixels, world.pixels, 2)
+    return centres[::every, ::every].flatten(0, 1)
+
+
+def place_keys(world: BumpsWorld, labels: Tensor, seed: int, number: int = 0) -> Tensor:
+    """The key of sample `number` of each label, whichever others are sampled with it.  # [n]"""
+    tenths = (labels * 10).round().long()
+    index = tenths[:, 0] * (round(10 * world.extent) + 1) + tenths[:, 1]
+    return seeds.keys(seed, "sample", number * NODE_STRIDE + index)
+
+
+def is_known(labels: Tensor, trained: Tensor) -> Tensor:
+    """Which of these labels [n, 2] were trained on.  # [n] bool"""
+    return torch.cdist(labels, trained).amin(1) < 1e-6
