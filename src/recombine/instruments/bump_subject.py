@@ -51,5 +51,6 @@ def place_keys(world: BumpsWorld, labels: Tensor, seed: int, number: int = 0) ->
 
 
 def is_known(labels: Tensor, trained: Tensor) -> Tensor:
-    """Which of these labels [n, 2] were trained on.  # [n] bool"""
-    return torch.cdist(labels, trained).amin(1) < 1e-6
+    """Which of these labels [n, 2] were trained on, to a thousandth of a pixel.  # [n] bool"""
+    own, known = ((each.double() * 1000).round().long() @ torch.tensor([10**7, 1]) for each in (labels, trained))
+    return torch.isin(own, known)

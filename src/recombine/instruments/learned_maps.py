@@ -34,8 +34,8 @@ class MapLook(Settings):
 
 
 def map_rows(subject: Subject, look: MapLook, how: SamplerConfig) -> list[Row]:
-    """Coordinates of every place in the block at the last step of the generation, and its share of neighbours; that of
-    the untrained block, of pixels and of the label's own sinusoids or numbers stand beside.
+    """Coordinates of every place in the block at the last step of the generation, and the share of neighbours of the
+    block, of the untrained block and of pixels.
     """
     world, model, device = subject.world, subject.sampler.model, subject.device
     labels = places(world, look.every)
