@@ -34,6 +34,26 @@ def test_folding_is_undone_where_it_was_done() -> None:
     assert torch.equal(folded(x, torch.zeros(2), None), x)
 
 
+def test_pixels_go_past_the_network_by_the_noise_level() -> None:
+    folded = FoldedNetwork(FoldedConfig(inner=INNER, fold=4), SHAPE)
+    x, level = torch.randn(2, *SHAPE), torch.tensor([0.0, 1.0])
+    before = folded(x, level, None)
+    assert torch.equal(before, torch.nn.functional.pixel_shuffle(inside(folded, x, level), 4))  # nothing at first
+    with torch.no_grad():
+        for parameter in folded.gain.parameters():
+            parameter.fill_(0.5)
+        past = (folded(x, level, None) - before) / x  # [n, C, H, W]
+    assert torch.allclose(past, past[:, :1, :1, :1], atol=1e-3)
+    assert abs(past[0, 0, 0, 0] - past[1, 0, 0, 0]) > 0.1
+
+
+def inside(folded: FoldedNetwork, x: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
+    """What the inner network says of the folded pixels."""
+    where = folded.where.expand(len(x), -1, -1, -1)
+    answer: torch.Tensor = folded.inner(torch.cat([torch.nn.functional.pixel_unshuffle(x, 4), where], 1), level, None)
+    return answer[:, :48]
+
+
 def test_the_position_tells_every_square_apart() -> None:
     where = network(fold=4).where  # [32, 4, 4]
     flat = where.flatten(1).T

@@ -4,6 +4,9 @@ Folding 2 x 2 pixels makes a network four times cheaper and shows it the image a
 condition that enters as one embedding says nothing of places: what ties it to them is the position that a convolution
 learns from the border, slowly, or is told here as sinusoids, in channels beside the image. Nothing is local by that:
 every pixel still hears the whole condition, and the whole image.
+
+At low noise an answer has to follow every single pixel, for which the channels of a square are too few: so the pixels
+also go past the network, times a gain that it learns for every noise level.
 """
 
 from typing import Annotated, Literal
@@ -17,6 +20,8 @@ from recombine.denoisers.conditioners import Sinusoids
 from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.errors import UserError
 from recombine.settings import Settings
+
+GAIN = 32  # hidden units of the gain
 
 
 class FoldedConfig(Settings):
@@ -60,13 +65,18 @@ class FoldedNetwork(nn.Module):
         height, width = height // config.fold, width // config.fold
         self.register_buffer("where", _position(config.position, height, width), persistent=False)
         self.inner = UNet(config.inner, (self.folded + len(self.where), height, width), condition_widths)
+        last = nn.Linear(GAIN, 1)
+        nn.init.zeros_(last.weight)
+        nn.init.zeros_(last.bias)
+        self.gain = nn.Sequential(nn.Linear(1, GAIN), nn.SiLU(), last)
 
     def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
         """x [n, C, H, W], noise level [n], condition [n, K].  # [n, C, H, W]"""
         where = self.where.to(x.dtype).expand(len(x), -1, -1, -1)
         given = torch.cat([F.pixel_unshuffle(x, self.fold), where], 1)
         answer: Tensor = self.inner(given, noise_level, condition)
-        return F.pixel_shuffle(answer[:, : self.folded], self.fold)
+        gain: Tensor = self.gain(noise_level[:, None].to(x.dtype))  # [n, 1]
+        return F.pixel_shuffle(answer[:, : self.folded], self.fold) + gain[:, :, None, None] * x
 
 
 def _position(numbers: int, height: int, width: int) -> Tensor:
