@@ -48,7 +48,7 @@ LAPTOP = override(
     {"world.pixels": 16, "world.margin": 5, "world.width": 0.75, "split.step": 0.25,
      "split.held_out": {"kind": "cross", "low": 6, "high": 11}, "network.channels": 16,
      "network.multipliers": (1, 2, 2), "network.attention": (), "network.condition.width": 32,
-     "training.images": 120_000, "training.batch": 32, "training.rate": 1e-3, "training.ema_images": 2_000,
+     "training.images": 120_000, "training.batch": 32, "training.ema_images": 2_000,
      "evaluation.points": 8, "evaluation.first": 5_000},
 )  # fmt: skip
 SMOKE = override(

@@ -65,7 +65,7 @@ DISCS = SceneWorld(pixels=32, style="discs", grid=8, colours=("blue",), loose_ga
 LAPTOP = override(
     FULL,
     {"world": DISCS.model_dump(), "labels.grid": 8, "labels.slots": 8,
-     "split.images": 20_000, "network.inner.condition.width": 128, "training.images": 64_000, "training.batch": 64,
+     "split.images": 20_000, "network.inner.condition.width": 128, "training.images": 96_000, "training.batch": 64,
      "training.rate": 3e-3, "training.warmup_images": 1_000, "training.ema_images": 2_000, "evaluation.points": 2,
      "evaluation.first": 16_000, "evaluation.counts": (1, 2, 3, 4, 6, 8), "evaluation.layouts": 32,
      "evaluation.together": 32, "evaluation.finder": FinderConfig().model_dump(),
@@ -133,7 +133,7 @@ EXPERIMENT = Experiment(
         ),
         "laptop": Budget(
             arms(LAPTOP, LAPTOP_LOCAL, ("1", "2", "2L"), ("1-3",), None), 1,
-            "flat discs at 32 px, Exps 1, 2 and 2L, one seed, about five minutes on two CPU cores",
+            "flat discs at 32 px, Exps 1, 2 and 2L, one seed, four to five minutes on two CPU cores",
         ),
         "full": Budget(
             arms(FULL, FULL_LOCAL, tuple(EXPERIMENTS), tuple(TRAINED), 8), 5,
