@@ -54,18 +54,17 @@ def test_processes_tell_their_news_and_one_failure_stops_nobody(tiny: RunConfig,
 
 
 def test_a_worker_that_is_killed_is_told_and_the_other_is_finished(tiny: RunConfig, tmp_path: Path) -> None:
-    workers: dict[str, int] = {}
+    endless = override(seeded(tiny, 1), {"training.images": 10_000_000})  # it cannot end before it is killed
+    killed: list[int] = []
 
-    def kill_one(news: Progress) -> None:
-        if len(workers) < 2:
-            workers[news.address] = int((Store(tmp_path).run(news.address).path / "lock").read_text())
-            if len(workers) == 2:
-                os.kill(max(workers.values()), signal.SIGKILL)  # the one that was started last
+    def kill_it(news: Progress) -> None:
+        if news.address == endless.address and not killed:
+            killed.append(int((Store(tmp_path).run(news.address).path / "lock").read_text()))
+            os.kill(killed[0], signal.SIGKILL)
 
-    failures = run_local([tiny, seeded(tiny, 1)], Store(tmp_path), "cpu", kill_one, workers=2)
-    killed = max(workers, key=lambda address: workers[address])
-    assert failures == [f"the process of run {killed} was killed: give the same command again, it resumes"]
-    assert [run.address for run in Store(tmp_path).runs() if run.done] == [a for a in workers if a != killed]
+    failures = run_local([tiny, endless], Store(tmp_path), "cpu", kill_it, workers=2)
+    assert failures == [f"the process of run {endless.address} was killed: give the same command again, it resumes"]
+    assert [run.address for run in Store(tmp_path).runs() if run.done] == [tiny.address]
     assert not multiprocessing.active_children()
 
 
