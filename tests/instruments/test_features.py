@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from recombine import seeds
 from recombine.denoisers.adapters import listening, tiny_pipeline
 from recombine.errors import UserError
 from recombine.instruments.features import (
@@ -218,3 +219,12 @@ def test_wrong_use_is_one_line() -> None:
         structure(np.eye(3), ["a", "b"])
     with pytest.raises(UserError, match=r"give \[K\]"):
         influence(local_denoiser, normal(1, 4, 2, 2), torch.ones(1), torch.ones(3), torch.ones(1, 2))
+
+
+def test_what_rounding_leaves_is_no_direction() -> None:
+    found = Directions()
+    for draw in range(4):
+        background = torch.full((1, 50), 3.0 + draw)
+        noise = 1e-6 * seeds.normal(seeds.keys(draw, "rounding", torch.arange(2)), (50,))
+        found.add(torch.cat([background + noise, background]))
+    assert np.isnan(cosines(found.products())).all()

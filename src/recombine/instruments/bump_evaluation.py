@@ -13,7 +13,7 @@ from recombine.instruments.bump_subject import KNOWN, NEW, Subject, is_known, pl
 from recombine.instruments.centres import Centres, find_centres, right
 from recombine.instruments.label_losses import loss_rows
 from recombine.instruments.learned_maps import MapLook, map_rows
-from recombine.instruments.observation import Denoise, Observation, Row
+from recombine.instruments.observation import Denoise, Observation, Row, named_after
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 
@@ -94,10 +94,8 @@ def measure_bumps(
         rows += [row for row in rows_of(found, labels - world.margin, known, world) if row["node"] != ALL]
     images = drawn.cpu()
     rows += darkness_rows(images, labels - world.margin, regions)
-    if suffix:
-        rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
     kept = [images[_spread(members, evaluation.sheet_images)] for members in members_of(regions).values()]
-    return rows, torch.stack(kept).expand(-1, -1, 3, -1, -1)
+    return named_after(rows, suffix), torch.stack(kept).expand(-1, -1, 3, -1, -1)
 
 
 def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsWorld) -> list[Row]:

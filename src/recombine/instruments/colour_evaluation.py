@@ -16,7 +16,7 @@ from torch import Tensor
 
 from recombine import seeds
 from recombine.denoisers.contract import NetworkDenoiser
-from recombine.diffusion.samplers import SamplerConfig, sample
+from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import Schedule
 from recombine.instruments.activations import activations, stages
 from recombine.instruments.colour_reader import (
@@ -28,7 +28,7 @@ from recombine.instruments.colour_reader import (
     count_colours,
 )
 from recombine.instruments.features import Directions, cosines
-from recombine.instruments.observation import Denoise, Observation, Row
+from recombine.instruments.observation import Denoise, Observation, Row, named_after, sample_in_parts
 from recombine.worlds.scene_colours import ColouredScenes
 from recombine.worlds.splits import NODE_STRIDE
 
@@ -92,12 +92,10 @@ def measure_colours(
     rows, drawn = list[Row](), []
     for count in evaluation.counts:
         asked, key = prompts(world, count, evaluation.images, seed)
-        images = _sampled(denoise, how, schedule, world, asked, key, evaluation.together, device)
+        images = sample_in_parts(denoise, how, schedule, world.image_shape, asked, key, evaluation.together, device)
         rows += colour_rows(reader.find(images), asked)
         drawn.append(images.cpu())
-    if suffix:
-        rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
-    return rows, torch.stack(drawn)
+    return named_after(rows, suffix), torch.stack(drawn)
 
 
 def pair_rows(
@@ -118,7 +116,9 @@ def pair_rows(
     key = seeds.keys(seed, "sample-pairs", torch.arange(len(asked)))
     rows = list[Row]()
     for instrument, answer in ((PAIR, denoise), (LINEAR, linear(denoise))):
-        images = _sampled(answer, evaluation.sampler, schedule, world, asked, key, evaluation.together, device)
+        images = sample_in_parts(
+            answer, evaluation.sampler, schedule, world.image_shape, asked, key, evaluation.together, device
+        )
         recall = count_colours(reader.find(images), asked).recall.reshape(len(known), -1).mean(1)
         rows += [{"node": name, "instrument": instrument, "value": value.item()}
                  for name, value in zip(known, recall, strict=True)]  # fmt: skip
@@ -183,17 +183,6 @@ def _cosine_rows(name: str, directions: Directions, world: ColouredScenes) -> li
         {"node": pair, "instrument": f"cosine.{name}", "value": value if math.isfinite(value) else None}
         for pair, value in found.items()
     ]
-
-
-def _sampled(
-    denoise: Denoise, how: SamplerConfig, schedule: Schedule, world: ColouredScenes, asked: Tensor, key: Tensor,
-    together: int, device: torch.device,
-) -> Tensor:  # fmt: skip
-    """Images of these labels, so many at once.  # [n, C, H, W]"""
-    parts = zip(torch.split(asked, together), torch.split(key, together), strict=True)
-    return torch.cat(
-        [sample(denoise, how, schedule, world.image_shape, c.to(device), k.to(device)).float() for c, k in parts]
-    )
 
 
 def node_of(count: int) -> str:

@@ -18,7 +18,7 @@ from recombine.diffusion.schedules import Schedule
 from recombine.errors import UserError
 from recombine.instruments.accuracy import answer_rows, disagreement_rows, probe_rows, reader_rows
 from recombine.instruments.classifier import Classifier, ClassifierConfig, train_classifier
-from recombine.instruments.observation import Denoise, Observation, Row, sample_keys
+from recombine.instruments.observation import Denoise, Observation, Row, named_after, sample_keys
 from recombine.instruments.probes import Probes, calibrate, train_probes
 from recombine.instruments.reader import calibrate_reader, read
 from recombine.training.inference import FastDenoiser
@@ -107,6 +107,4 @@ def measure(
             found += probe_rows(node, tools.classifier, drawn, digits[i], "classifier")
             found += answer_rows(node, tools.classifier, drawn, "classifier")
         rows += [row | {"distance": split.distance(node)} for row in found]
-    if suffix:
-        rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
-    return rows, images.reshape(len(nodes), count, *images.shape[1:])
+    return named_after(rows, suffix), images.reshape(len(nodes), count, *images.shape[1:])

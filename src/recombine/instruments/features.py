@@ -45,6 +45,9 @@ class Products:
     wobble: float  # squared distance of the mean background from its true place, as its draws let one expect
 
 
+ROUNDING = 1e-5  # of the background's length: a direction that is shorter is what float32 rounds off
+
+
 class Directions:
     """Gathers what one layer says of K concepts and the background, draw by draw."""
 
@@ -63,6 +66,8 @@ class Directions:
                 f"representations {tuple(points.shape)}: give two concepts or more and, last, the background"
             )
         directions, background = points[:-1] - points[-1:], points[-1]
+        heard = directions.norm(dim=1, keepdim=True) > ROUNDING * background.norm()
+        directions = torch.where(heard, directions, 0.0)  # rows of a batch differ in their last bits
         if not self.count:
             self.first = background
             self.total, self.drift = torch.zeros_like(directions), torch.zeros_like(background)

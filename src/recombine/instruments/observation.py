@@ -9,13 +9,28 @@ from pydantic import Field
 from torch import Tensor
 
 from recombine import seeds
-from recombine.diffusion.samplers import SamplerConfig
+from recombine.diffusion.samplers import SamplerConfig, sample
+from recombine.diffusion.schedules import Schedule
 from recombine.settings import Settings
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.splits import NODE_STRIDE
 
 Denoise = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 Row = dict[str, Any]
+
+
+def named_after(rows: list[Row], sampler: str) -> list[Row]:
+    """Rows whose instruments say which other sampler drew what they read; as they are for the first."""
+    return [row | {"instrument": f"{row['instrument']}@{sampler}"} for row in rows] if sampler else rows
+
+
+def sample_in_parts(
+    denoise: Denoise, how: SamplerConfig, schedule: Schedule, shape: tuple[int, int, int], condition: Tensor,
+    key: Tensor, together: int, device: torch.device,
+) -> Tensor:  # fmt: skip
+    """Images of these labels on the device, so many at once.  # [n, C, H, W] float32"""
+    parts = zip(torch.split(condition, together), torch.split(key, together), strict=True)
+    return torch.cat([sample(denoise, how, schedule, shape, c.to(device), k.to(device)).float() for c, k in parts])
 
 
 class Audit(Settings):

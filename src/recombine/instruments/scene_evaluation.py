@@ -8,11 +8,11 @@ from pydantic import Field
 from torch import Tensor
 
 from recombine import seeds
-from recombine.diffusion.samplers import SamplerConfig, sample
+from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import Schedule
 from recombine.instruments.counting import calibrate_counting, count_rows
 from recombine.instruments.object_finder import Finder, FinderConfig, object_finder
-from recombine.instruments.observation import Denoise, Observation, Row
+from recombine.instruments.observation import Denoise, Observation, Row, named_after, sample_in_parts
 from recombine.worlds.scene_labels import LabelConfig
 from recombine.worlds.scenes import SceneWorld
 from recombine.worlds.splits import NODE_STRIDE
@@ -77,15 +77,11 @@ def measure_scenes(
     rows, drawn = list[Row](), []
     for count in evaluation.counts:
         condition, key, places, present = prompts(world, labels, count, evaluation.layouts, seed)
-        parts = zip(*(torch.split(each, evaluation.together) for each in (condition, key)), strict=True)
-        images = torch.cat(
-            [sample(denoise, how, schedule, world.image_shape, c.to(device), k.to(device)).float() for c, k in parts]
-        )
+        together = evaluation.together
+        images = sample_in_parts(denoise, how, schedule, world.image_shape, condition, key, together, device)
         rows += count_rows(finder.find(images), places, present, world.pixels / labels.grid)
         drawn.append(images.cpu())
-    if suffix:
-        rows = [row | {"instrument": f"{row['instrument']}@{suffix}"} for row in rows]
-    return rows, torch.stack(drawn)
+    return named_after(rows, suffix), torch.stack(drawn)
 
 
 def node_of(count: int) -> str:
