@@ -8,6 +8,7 @@ from recombine.studies.bumps import (
     encodings,
     exact,
     lesion,
+    longer,
     percolation,
     percolation_theory,
     squares,
@@ -58,7 +59,8 @@ CONCEPT_SPACE = (speed, trajectories, hidden)
 IDENTITY_MAPPING = (order, stages, swing_by, descents, hierarchy, truncation, failure, phase_diagram, linear_denoiser,
                     diffusion)  # fmt: skip
 
-BUMPS = (torus, compose, compose_bumps, efficiency, percolation_theory, percolation, lesion, squares, encodings, exact)
+BUMPS = (torus, compose, compose_bumps, longer, efficiency, percolation_theory, percolation, lesion, squares, encodings,
+         exact)  # fmt: skip
 
 LOCAL_SCORES = (lemma, length, locality, scatter, dose, machine, soft, colours, sdxl_pixels, sdxl_features)
 
