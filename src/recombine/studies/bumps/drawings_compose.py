@@ -55,7 +55,8 @@ def by_region(table: pl.DataFrame, config: BumpsRun) -> Figure:
         put_caption(
             figure,
             "Top: share of labels whose sample is right in x, in y and in both, by the darkest pixel; dots are seeds, "
-            "black lines the memoriser of that training set. Bottom: both right, mean over the three held-out regions.",
+            "black lines the memoriser of that training set. `seen` are places where crossings were seen, in 1D and "
+            "1D+rim by no model. Bottom: both right, mean over the three held-out regions.",
             band_caption(table.filter(pl.col("arm").is_in(arms))["seed"].n_unique()),
         )
     return figure

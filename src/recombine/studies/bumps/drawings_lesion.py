@@ -64,7 +64,8 @@ def maps(table: pl.DataFrame) -> Figure:
             figure,
             "Activations of the first up block at the last step of the generation, for every second place in x and y: "
             "first two coordinates (principal ones, or UMAP's where a run says so), neighbours joined, coloured by x. "
-            f"Orange: places in the band that was held out. Seed {seed}, each panel at its own scale.",
+            f"Orange: places in the band that was held out. Seed {seed}, each axis at its own scale, "
+            "the outermost 3% of places beyond it.",
         )
     return figure
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from recombine.instruments.learned_maps import MAP
 from recombine.lab.figures import empty_panel
 
+OUTSIDE = 0.03  # of the places along an axis: one far away would shrink all others
 Places = dict[tuple[float, float], NDArray[np.float64]]
 """(x, y) in pixels -> coordinates."""
 
@@ -52,9 +53,7 @@ def draw_map(axes: Axes, places: Places, held_out: tuple[float, float] | None = 
         inside = [point for (x, _), point in places.items() if held_out[0] < x < held_out[1]]
         if inside:
             axes.plot(*np.array(inside).T, ".", color="#D55E00", markersize=6)
-    reach = max(float(np.abs(points - points.mean(0)).max()), 1e-9) * 1.08
-    middle = points.mean(0)
-    axes.set_xlim(middle[0] - reach, middle[0] + reach)
-    axes.set_ylim(middle[1] - reach, middle[1] + reach)
-    axes.set_aspect("equal")
+    low, high = np.quantile(points, (OUTSIDE / 2, 1 - OUTSIDE / 2), axis=0)
+    spare = np.maximum(high - low, 1e-9) * 0.06
+    axes.set(xlim=(low[0] - spare[0], high[0] + spare[0]), ylim=(low[1] - spare[1], high[1] + spare[1]))
     return None

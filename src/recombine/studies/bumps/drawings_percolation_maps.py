@@ -52,7 +52,8 @@ def maps(table: pl.DataFrame) -> Figure:
             drawn,
             "Activations of the first up block at the last step of the generation, for every second place in x and y: "
             "first two coordinates (principal ones, or UMAP's where a run says so), neighbours joined, coloured by x. "
-            f"Below: share of neighbours, 1 for a flat sheet. Seed {seed} of each cell, each panel at its own scale.",
+            f"Below: share of neighbours, 1 for a flat sheet. Seed {seed} of each cell, each axis at its own "
+            "scale, the outermost 3% of places beyond it.",
         )
     return drawn
 
