@@ -62,6 +62,16 @@ def test_evidence_is_judged_and_drawn_again_from_its_own_table(plan: Plan, smoke
     assert (tmp_path / "RESULTS.md").read_text() == results_page(results)
 
 
+def test_the_page_says_what_is_missing(plan: Plan, smoke_store: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    source = publish(plan, Store(smoke_store), results) / "provenance.json"
+    facts = json.loads(source.read_text())
+    assert facts["missing"] == 0
+    assert "not complete" not in results_page(results)
+    source.write_text(json.dumps(facts | {"missing": 3}))
+    assert f"not complete: 3 of {facts['runs'] + 3} runs are missing" in results_page(results)
+
+
 def test_damaged_claims_are_one_line(tmp_path: Path) -> None:
     path = tmp_path / "claims.json"
     for text in ("{}", "no json"):

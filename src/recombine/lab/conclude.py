@@ -114,6 +114,7 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
         "trained": sorted({o["finished"][:10] for o in outcomes}),
         "machines": machines,
         "runs": len(costs),
+        "missing": len({run.address for run in plan.runs} - {member.address for member in members}),
         "images_seen": sum(cost["images_seen"] for cost in costs),
         "device_seconds": round(sum(cost["seconds"] / cost["fleet"] for cost in costs), 1),
         "sampling_seconds": round(sum(cost["sampling_seconds"] for cost in costs), 1),

@@ -89,8 +89,10 @@ def _results_section(folder: Path, root: Path) -> list[str]:
     claims = read_claims(folder / "claims.json")
     source = read_json(folder / "provenance.json", "make it again with `recombine report --publish`")
     machine = source["machines"][0]
+    missing = source.get("missing", 0)
     facts = (
         f"`{source['command']}`",
+        *([f"**not complete: {missing} of {source['runs'] + missing} runs are missing**"] if missing else []),
         f"{source['runs']} runs, {source['images_seen']:,} images"
         if source["images_seen"]
         else f"{source['runs']} computations",
