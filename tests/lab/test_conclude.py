@@ -1,5 +1,6 @@
 import json
 import os
+import json
 import shlex
 import shutil
 from dataclasses import replace
@@ -142,6 +143,19 @@ def test_provenance_adds_up_and_counts_a_run_that_two_arms_share_once(plan: Plan
     assert len(told["machines"]) == 1
     assert told["trained"] == [outcome["finished"][:10]]
     assert shlex.split(told["command"])[:3] == ["recombine", "run", "concept-graphs/emergence"]
+
+
+def test_what_was_computed_beside_training_is_counted_apart(plan: Plan, smoke_copy: Path) -> None:
+    store, address, null = Store(smoke_copy), plan.runs[0].address, "0" * 12
+    shutil.copytree(store.run(address).path, store.run(null).path)
+    trained = store.run(address).outcome()
+    done = store.run(null).path / "done.json"
+    done.write_text(json.dumps(trained | {"images_seen": 0, "seconds": 40.0, "fleet": 1}))
+    told = gather_provenance(plan, store, [Member("continuous", 0, address), Member("null", 0, null)])
+    assert told["device_seconds"] == pytest.approx(trained["seconds"], abs=0.06)
+    assert told["computing_seconds"] == 40
+    alone = gather_provenance(plan, store, [Member("null", 0, null)])
+    assert (alone["device_seconds"], alone["computing_seconds"]) == (40, 0)
 
 
 @pytest.mark.parametrize("file", ["provenance.json", "done.json", "measurements.jsonl"])

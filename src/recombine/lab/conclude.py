@@ -105,6 +105,8 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
     started = [store.run(m.address).provenance() for m in members]
     outcomes = [store.run(m.address).outcome() for m in members]
     costs = {m.address: outcome for m, outcome in zip(members, outcomes, strict=True)}.values()  # arms may share a run
+    trained = [cost for cost in costs if cost["images_seen"]]
+    computed = [cost for cost in costs if not cost["images_seen"]]
     own = [{key: value for key, value in s.items() if key != "started"} for s in started]
     machines = [machine for i, machine in enumerate(own) if machine not in own[:i]]
     return {
@@ -116,7 +118,8 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
         "runs": len(costs),
         "missing": len({run.address for run in plan.runs} - {member.address for member in members}),
         "images_seen": sum(cost["images_seen"] for cost in costs),
-        "device_seconds": round(sum(cost["seconds"] / cost["fleet"] for cost in costs), 1),
+        "device_seconds": _seconds(trained or computed),
+        "computing_seconds": _seconds(computed) if trained else 0.0,  # beside the device, on its machine's processor
         "sampling_seconds": round(sum(cost["sampling_seconds"] for cost in costs), 1),
         "members": [
             {**vars(member), "machine": machines.index(machine), "started": start["started"], "outcome": outcome}
@@ -125,6 +128,10 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
         "seen": list(plan.experiment.seen),
         "configs": {run.arm: run.config.model_dump(mode="json", exclude={"seeds"}) for run in plan.runs},
     }
+
+
+def _seconds(costs: Sequence[dict[str, Any]]) -> float:
+    return round(sum(cost["seconds"] / cost["fleet"] for cost in costs), 1)
 
 
 def command_of(plan: Plan) -> str:
