@@ -1,6 +1,5 @@
 import json
 import os
-import json
 import shlex
 import shutil
 from dataclasses import replace
