@@ -1,10 +1,14 @@
 """Evaluation of scenes: images asked for with many labels, on denoisers whose answer is known."""
 
+import pytest
 import torch
 from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule
+from recombine.instruments import scene_evaluation
+from recombine.instruments.object_finder import Finder
+from recombine.instruments.observation import Row
 from recombine.instruments.scene_evaluation import SceneEvaluation, layouts, measure_scenes, node_of, prompts
 from recombine.worlds.scene_labels import LabelConfig
 from recombine.worlds.scenes import SceneWorld
@@ -62,3 +66,19 @@ def test_the_finder_is_tried_on_rendered_scenes() -> None:
     recall = {row["node"]: row["value"] for row in rows if row["instrument"] == "calibration.count.recall"}
     assert set(recall) == {node_of(count) for count in range(1, 13)}
     assert min(recall.values()) > 0.95
+
+
+def test_runs_of_a_seed_share_one_trial_of_the_finder(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def try_out(finder: Finder, world: SceneWorld, scenes: int, seed: int, device: str) -> list[Row]:
+        tried.append(seed)
+        return [{"node": "01", "instrument": "calibration.count.recall", "value": 1.0}]
+
+    monkeypatch.setattr(scene_evaluation, "calibrate_counting", try_out)
+    evaluation = EVALUATION.replace(calibration_scenes=3)
+    first, again = (evaluation.calibration(WORLD, 5, "cpu") for _ in range(2))
+    first[0]["value"] = 0.0  # what a run does with its rows is its own affair
+    assert again[0]["value"] == 1
+    evaluation.calibration(WORLD, 6, "cpu")
+    assert tried == [5, 6]

@@ -94,6 +94,19 @@ def test_a_fleet_trains_what_its_members_train_alone(
         assert together.outcome()["fleet"] == 3
 
 
+def test_a_fleet_is_made_in_the_order_it_was_asked_for(
+    tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs that share images follow each other in a plan; locks are taken in another order."""
+    fleet = [tiny.replace(seeds=Seeds.all(seed).model_dump()) for seed in range(6)]
+    fleet.sort(key=lambda config: config.address, reverse=True)
+    monkeypatch.setattr(module, "train", lambda trainees, save_seconds: None)
+    news: list[Progress] = []
+    conduct(fleet, Store(tmp_path), FAST, news.append)
+    made = [n.address for n in news if n.text.startswith("making data")]
+    assert made == [config.address for config in fleet]
+
+
 @pytest.mark.parametrize("seen", [16, 100, 200])
 def test_stopped_and_started_again_a_run_ends_as_if_it_had_never_stopped(
     tiny: RunConfig, tiny_run: RunFolder, finish: Finish, tmp_path: Path, seen: int

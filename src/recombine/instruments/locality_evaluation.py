@@ -19,7 +19,6 @@ from recombine.denoisers.local import LocalNetwork
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
 from recombine.instruments.locality import (
-    ENTRIES,
     READINGS,
     PixelLocality,
     Prompts,
@@ -37,6 +36,7 @@ from recombine.worlds.scenes import SceneWorld
 
 PREFIX = "locality."
 RADII = (1, 2, 4)  # of P_r, in cells
+PATCHED = {"cpu": 1 << 15, "cuda": 1 << 22}  # pixels of all patches of a batch: 40 images of 64 px in patches of 5 x 5
 OFFERED = 64  # layouts whose places conditions are moved to: only where objects occur
 
 
@@ -67,7 +67,7 @@ def locality_rows(
     if isinstance(network, LocalNetwork):  # the patches of an image hold its pixels (2 k + 1)^2 times
         times = (2 * network.config.radius + 1) ** 2
         gradients = look.local_gradients
-        batch = max(1, ENTRIES[device.type] // world.pixels**2 // times)
+        batch = max(1, PATCHED[device.type] // world.pixels**2 // times)
     views, asked = own_views(model.denoise, look, world, labels, schedule, sampler, seed, device)
     with _whole_float32():
         return read_locality(model.denoise, look, views, asked, world.pixels // labels.grid, gradients, batch=batch)

@@ -36,10 +36,16 @@ class SceneEvaluation(Observation):
 
     def calibration(self, world: SceneWorld, seed: int, device: str) -> list[Row]:
         """How right the finder is on rendered scenes."""
-        return calibrate_counting(self.tools(world, device), world, self.calibration_scenes, seed, device)
+        return [dict(row) for row in _calibration(world, self.finder, self.calibration_scenes, seed, device)]
 
 
 @lru_cache(maxsize=64)
+def _calibration(world: SceneWorld, finder: FinderConfig, scenes: int, seed: int, device: str) -> tuple[Row, ...]:
+    """Once for all runs of a seed."""
+    return tuple(calibrate_counting(object_finder(world, finder, device), world, scenes, seed, device))
+
+
+@lru_cache(maxsize=1024)  # numbers of labels x seeds x instruments: the runs of a fleet take turns in all of them
 def layouts(world: SceneWorld, count: int, images: int, seed: int) -> tuple[Tensor, Tensor]:
     """Scenes of so many objects that nobody trained on, by the loose rule: places in pixels, and which are there.
 

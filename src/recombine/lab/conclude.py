@@ -131,7 +131,8 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
 
 
 def _seconds(costs: Sequence[dict[str, Any]]) -> float:
-    return round(sum(cost["seconds"] / cost["fleet"] for cost in costs), 1)
+    total: float = sum(cost["seconds"] / cost["fleet"] for cost in costs)
+    return round(total, 1)
 
 
 def command_of(plan: Plan) -> str:

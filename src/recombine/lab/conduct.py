@@ -51,7 +51,8 @@ def conduct(
         keep_freed_memory()
     with ExitStack() as held:
         missing: list[tuple[Run, RunFolder]] = []
-        for config in sorted({c.address: c for c in configs}.values(), key=lambda c: c.address):
+        asked = {config.address: config for config in configs}
+        for config in sorted(asked.values(), key=lambda c: c.address):
             folder, total = store.run(config.address), config.training.total
             waiting = Progress(config.address, 0, total, text="waiting: another process trains this run")
             held.enter_context(folder.lock(on_wait=partial(report, waiting)))
@@ -59,6 +60,8 @@ def conduct(
                 report(Progress(config.address, total, total, text="done before"))
             else:
                 missing.append((config, folder))
+        order = list(asked)  # as asked for, where runs that share images follow each other
+        missing.sort(key=lambda each: order.index(each[0].address))
         samplers: dict[str, FastDenoiser] = {}
         trainees, failures = [], []
         for config, folder in missing:
