@@ -65,7 +65,7 @@ def _finder_and_chance(table: pl.DataFrame, objects: str) -> Iterator[tuple[str,
     """Recall of the finder on rendered scenes, which no model can pass, and of labels of other images."""
     arms = [arm for arm in dict.fromkeys(table["arm"].to_list()) if arm.rsplit(" ", 1)[1] == objects]
     for label, style, instrument in (
-        ("finder on real scenes", "--", f"calibration.{RECALL}"), ("by chance", "-.", "count.chance"),
+        ("finder on rendered scenes", "--", f"calibration.{RECALL}"), ("by chance", "-.", "count.chance"),
     ):  # fmt: skip
         found: dict[int, list[float]] = {}
         for arm in arms:
