@@ -294,3 +294,27 @@ def test_a_device_trains_fleets_while_computations_run_beside(
     assert run_local([toy, *runs], Store(tmp_path), "cuda", ignore) == ["lost"]
     assert [len(fleet) for fleet in fleets] == [2, 1]
     assert Store(tmp_path).run(toy.address).done
+
+
+def test_networks_that_train_too_short_for_it_are_not_compiled(
+    tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A minute of compiling pays where one kind of network sees many images, in one run or in many."""
+    fleets = list[tuple[list[str], bool]]()
+
+    def attempt(pending: Sequence[Work], store: Store, execution: engines.Execution, *rest: Any) -> list[str]:
+        fleets.append(([work.address for work in pending], execution.compile))
+        return []
+
+    monkeypatch.setattr(engines, "resolve_device", lambda device: device)
+    monkeypatch.setattr(engines, "_attempt", attempt)
+    monkeypatch.setattr(engines, "FLEET", 2)
+    monkeypatch.setattr(engines, "COMPILED_FROM", 3 * tiny.training.total)
+    fast = engines.Execution("cpu", compile=True)
+    monkeypatch.setattr(engines.Execution, "fastest", lambda device: fast)
+    few = seeded(override(tiny, {"network.channels": 16}), 0)
+    many = [seeded(tiny, seed) for seed in range(3)]
+    assert run_local([few, *many], Store(tmp_path), "cuda", ignore) == []
+    first, second, third = (config.address for config in many)
+    assert fleets == [([first, second], True), ([third], True), ([few.address], False)]
+    assert fast.uncompiled == engines.Execution("cpu")

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from recombine.training.execution import Execution, resolve_device
 TOLD = 3  # exit status of a worker that has told its failure; 1 would be that of any error in Python
 PACKS = 4  # of computations for each worker: few enough to start them, many enough to share the work evenly
 FLEET = 16  # replicas that share a GPU; the gain is there from 8 on (benchmarks/README.md)
+COMPILED_FROM = 1_600_000  # images of all runs with one kind of network: compiling takes a minute, and saves as much
 
 
 def run_local(
@@ -65,14 +67,28 @@ def _run_generation(
     if device.startswith("cuda"):
         computations = [work for work in pending if not isinstance(work, Run)]
         runs = [work for work in pending if isinstance(work, Run)]
-        fleets = [runs[i : i + FLEET] for i in range(0, len(runs), FLEET)]
         with _beside(computations, store, report, workers or max(1, cores // 2)) as failures:
-            trained = [line for fleet in fleets for line in _attempt(fleet, store, choose(device), report)]
+            trained = [
+                line
+                for fleet, pays in _fleets(runs)
+                for line in _attempt(fleet, store, choose(device) if pays else choose(device).uncompiled, report)
+            ]
         return failures + trained
     workers = min(workers or cores, len(pending))
     if workers == 1:
         return [line for c in pending for line in _attempt([c], store, choose(device, threads=cores), report)]
     return _run_processes(pending, store, choose(device), report, workers)
+
+
+def _fleets(runs: Sequence[Run]) -> Iterator[tuple[Sequence[Run], bool]]:
+    """Runs that train side by side, in the order of the plan, and whether compiling their networks pays."""
+    images = Counter[str]()
+    for run in runs:
+        images[run.likeness] += run.training.total
+    for pays in (True, False):
+        alike = [run for run in runs if (images[run.likeness] >= COMPILED_FROM) is pays]
+        for start in range(0, len(alike), FLEET):
+            yield alike[start : start + FLEET], pays
 
 
 @contextmanager

@@ -5,7 +5,7 @@ switches back to float32 eager.
 """
 
 import ctypes
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -42,6 +42,11 @@ class Execution:
     def plain(cls, device: str = "auto", threads: int = 1) -> "Execution":
         """Float32, eager: the path that every faster one is compared with."""
         return cls(resolve_device(device), threads=threads)
+
+    @property
+    def uncompiled(self) -> "Execution":
+        """The same without compiling, for networks that train too short to earn it back."""
+        return replace(self, compile=False)
 
     def asdict(self) -> dict[str, object]:
         return asdict(self)
