@@ -11,6 +11,7 @@ from recombine.studies.bumps import (
     longer,
     percolation,
     percolation_theory,
+    reach,
     squares,
     torus,
 )
@@ -60,7 +61,7 @@ IDENTITY_MAPPING = (order, stages, swing_by, descents, hierarchy, truncation, fa
                     diffusion)  # fmt: skip
 
 BUMPS = (torus, compose, compose_bumps, longer, efficiency, percolation_theory, percolation, lesion, squares, encodings,
-         exact)  # fmt: skip
+         reach, exact)  # fmt: skip
 
 LOCAL_SCORES = (lemma, length, locality, scatter, dose, machine, soft, colours, sdxl_pixels, sdxl_features)
 

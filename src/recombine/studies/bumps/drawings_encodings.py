@@ -9,6 +9,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from recombine.denoisers.conditioners import Sinusoids
@@ -76,16 +77,21 @@ def code(run: BumpsRun, labels: Tensor) -> Tensor:
     return sinusoids.flatten(1)
 
 
+def code_distances(run: BumpsRun, farthest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Pixels between two labels, and the distance of their codes as a share of that at the farthest."""
+    middle = run.world.extent / 2
+    away = torch.linspace(0, farthest, 400, dtype=torch.float64)
+    told = code(run, torch.stack([middle + away, torch.full_like(away, middle)], 1)).double()
+    distance = (told - told[0]).norm(dim=1)
+    return away.numpy(), (distance / distance[-1]).numpy()
+
+
 def _draw_codes(axes: Axes, codes: Mapping[str, BumpsRun]) -> None:
     axes.set_title("a   How far apart two labels are for the network")
     for (encoding, run), dashes in zip(codes.items(), SERIES_DASHES, strict=False):
-        half = run.world.extent / 2
-        away = torch.linspace(0, half, 400, dtype=torch.float64)
-        labels = torch.stack([half + away, torch.full_like(away, half)], 1)
-        told = code(run, labels).double()
-        distance = (told - told[0]).norm(dim=1)
+        away, distance = code_distances(run, run.world.extent / 2)
         name = NAMES[encoding].replace("\n", " ")
-        axes.plot(away, distance / distance[-1], color=COLORS[encoding], linewidth=3, linestyle=dashes, label=name)
+        axes.plot(away, distance, color=COLORS[encoding], linewidth=3, linestyle=dashes, label=name)
     held = next(iter(codes.values())).split.held_out
     if isinstance(held, Cross):
         axes.axvspan(0, (held.high - held.low) / 2, color="#EEEEEE", zorder=0.5)
