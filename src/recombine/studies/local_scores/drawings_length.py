@@ -25,7 +25,7 @@ def recall_over_count(table: pl.DataFrame) -> Figure:
     arms = list(dict.fromkeys(table["arm"].to_list()))
     sets = list(dict.fromkeys(arm.rsplit(" ", 1)[1] for arm in arms))
     with house_style():
-        figure = Figure(figsize=(4.6 * (len(sets) + 1), 4.8), layout="constrained")
+        figure = Figure(figsize=(max(13.0, 4.6 * (len(sets) + 1)), 4.8), layout="constrained")
         *panels, last = figure.subplots(1, len(sets) + 1, squeeze=False)[0]
         for axes, objects in zip(panels, sets, strict=True):
             _curves(axes, table, objects)
