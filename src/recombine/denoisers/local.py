@@ -187,9 +187,9 @@ class LocalNetwork(nn.Module):
         if self.labels.form == "grid":
             maps = condition.reshape(-1, 1, self.grid, self.grid)
             return F.max_pool2d(maps, 2 * reach + 1, 1, reach).flatten(1) > 0
-        return self._near(condition, torch.tensor(reach, device=condition.device)).any(2)
+        return self._near(condition, reach).any(2)
 
-    def _near(self, condition: Tensor, within: Tensor) -> Tensor:
+    def _near(self, condition: Tensor, within: Tensor | int) -> Tensor:
         """Which slots of a list hold a label within so many cells of each cell.  # [n, cells, slots] bool"""
         slots = condition.reshape(len(condition), -1, SLOT)
         places = ((slots[..., :2] + 1) / 2 * self.grid).floor().clamp(0, self.grid - 1)  # [n, slots, 2]
