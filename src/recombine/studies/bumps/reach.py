@@ -81,7 +81,8 @@ EXPERIMENT = Experiment(
         "longest. Long has them from twice to twenty times the label space, as in `encodings`.",
         "Bands by the fine estimate in columns across them, as in `lesion`; the lattice by the darkest pixel, as in "
         "`percolation`.",
-        "At laptop (one seed, 5 min 47 s on two cores, 2026-11-16) a band of 4 px of 16 is right in 0.67 raw and 1.00 "
-        "long, one of 8 px in 0.30 and 0.48; a tenth of 12 x 12 places is too little for either.",
+        "At laptop (one seed, 5 min 47 s on two cores that another run shared, 2026-11-16) a band of 4 px of 16 is "
+        "right in 0.67 raw and 1.00 long, one of 8 px in 0.30 and 0.48; a tenth of 12 x 12 places is too little for "
+        "either.",
     ),
 )  # fmt: skip
