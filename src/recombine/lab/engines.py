@@ -30,7 +30,9 @@ from recombine.training.execution import Execution, resolve_device
 TOLD = 3  # exit status of a worker that has told its failure; 1 would be that of any error in Python
 PACKS = 4  # of computations for each worker: few enough to start them, many enough to share the work evenly
 FLEET = 16  # replicas that share a GPU; the gain is there from 8 on (benchmarks/README.md)
-COMPILED_FROM = 1_600_000  # images of all runs with one kind of network: compiling takes a minute, and saves as much
+COMPILED_FROM = (
+    1_600_000  # images of all runs with one kind of network: from about here on compiling pays (an estimate)
+)
 
 
 def run_local(

@@ -35,11 +35,6 @@ def publish(plan: Plan, store: Store, results: Path) -> Path:
     return target
 
 
-def _device(machines: list[dict[str, Any]]) -> str:
-    """What trained, if anything did: computations alone are told by the processor they ran on."""
-    return str(next((m for m in machines if m["execution"]["device"].startswith("cuda")), machines[0])["device"])
-
-
 def _beside(source: dict[str, Any]) -> str:
     """Computations that ran while others trained."""
     seconds = source.get("computing_seconds", 0)
@@ -107,7 +102,7 @@ def _results_section(folder: Path, root: Path) -> list[str]:
         f"{source['runs']} runs, {source['images_seen']:,} images"
         if source["images_seen"]
         else f"{source['runs']} computations",
-        f"{source['device_seconds']:,.0f} s on {_device(source['machines'])}{_beside(source)}",
+        f"{source['device_seconds']:,.0f} s on {machine['device']}{_beside(source)}",
         f"trained {', '.join(source['trained'])}",
         f"torch {machine['torch']}, Python {machine['python']}, recombine {machine['recombine']}",
     )

@@ -88,7 +88,7 @@ def draw(table: polars.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
 
 SEEN = (
     "2D and 2D+1D are as the paper says, and the memoriser tells what it means: a model of 2D scores in every region "
-    "what recall of the nearest label scores, to the last label and in all five seeds (0.286 in the arms, 0.082 where "
+    "what recall of the nearest label scores by the darkest pixel, in all five seeds (0.286 in the arms, 0.082 where "
     "they meet), so that nothing is composed there; 2D+1D has 0.97, 0.94 and 0.98 of what it never saw, where recall "
     "gives 0.34, 0.34 and 0.08. C2n fails by the darkest pixel; by the fine estimate 2D is a little beyond recall "
     "(0.37 and 0.42 of the held-out coordinate).",

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from recombine.instruments.band_evaluation import BAND, BIN
 from recombine.lab.bumps import BumpsRun
-from recombine.lab.figures import INK, accuracy_axis, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.figures import accuracy_axis, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end
 from recombine.studies.bumps.claims_compose import null_of
 from recombine.studies.bumps.claims_encodings import LONG, RAW
@@ -107,6 +107,5 @@ def _draw_bars(axes: Axes, table: pl.DataFrame) -> None:
             bar(axes, place + offset, BAR, COLORS[code], values, nulls.get(list(GROUPS)[place], 0.0))
     axes.set_xticks(range(len(GROUPS)), list(GROUPS))
     axes.grid(False, axis="x")
-    axes.tick_params(axis="x", colors=INK)
     accuracy_axis(axes)
     return None
