@@ -76,7 +76,7 @@ EXPERIMENT = Experiment(
     claims=claims_reach.REACH,
     draw=draw,
     notes=(
-        "Asked after `lesion`, `percolation` and half of `encodings` were judged: widths and share were chosen by them, "
+        "Asked after `lesion`, `percolation` and half of `encodings` were judged: they chose the widths and the share, "
         "and that long sinusoids interpolate stripes was known. What is expected here was written down before.",
         "Short adds a period of 3.1 px and stretches the others: 64 of them in geometric progression up to the paper's "
         "longest. Long has them from twice to twenty times the label space, as in `encodings`.",
