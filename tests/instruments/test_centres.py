@@ -75,6 +75,41 @@ def test_stripes_are_counted_by_their_crossings() -> None:
     assert find_centres(torch.cat([lone, cross, two]), STRIPES).objects.tolist() == [0, 1, 2]
 
 
+def test_crossing_stripes_are_in_the_right_place_and_no_bump() -> None:
+    world = BumpsWorld(pixels=16, pattern="bump+stripes", margin=6)
+    labels = world.centres()
+    places = labels - world.margin
+    bumps = find_centres(world.render(labels), world)
+    crossings = find_centres(BumpsWorld(pixels=16, pattern="stripes").render(places), world)
+    for found in (bumps, crossings):
+        assert right(found.fine, places, world).all()
+    assert bumps.bump is not None
+    assert bumps.bump.all()
+    assert crossings.bump is not None
+    assert not crossings.bump.any()
+    lone = torch.cartesian_prod(torch.arange(7.0, 23.0).double(), torch.tensor([1.0, 28.0]).double())
+    for stripes in (lone, lone.flip(1)):
+        read = find_centres(world.render(stripes), world).bump
+        assert read is not None
+        assert not read.any()
+
+
+def test_noise_does_not_make_stripes_a_bump() -> None:
+    world = BumpsWorld(pixels=16, pattern="bump+stripes", margin=6)
+    noise = 0.2 * torch.randn(256, 1, 16, 16, generator=torch.Generator().manual_seed(0))
+    bumps = find_centres(world.render(world.centres()) + noise, world).bump
+    crossings = find_centres(BumpsWorld(pixels=16, pattern="stripes").render(world.centres() - 6) + noise, world).bump
+    assert bumps is not None
+    assert bumps.double().mean() > 0.98
+    assert crossings is not None
+    assert crossings.double().mean() < 0.02
+
+
+def test_a_world_of_one_pattern_has_no_question_of_shape() -> None:
+    for world in (PLAIN, STRIPES):
+        assert find_centres(world.render(world.centres()[:2]), world).bump is None
+
+
 def test_right_means_less_than_a_pixel_and_around_the_edge_where_joined() -> None:
     truth = torch.tensor([[1.0, 10.0]])
     found = torch.tensor([[32.0, 10.9]])

@@ -101,7 +101,8 @@ def measure_bumps(
 def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsWorld) -> list[Row]:
     """By region and over all: how often x, y and both are right, by each estimate; a blank image is never right.
 
-    "paper" counts a blank as the paper does: its centroid is in the middle.
+    "paper" counts a blank as the paper does: its centroid is in the middle. "bump" is both right in an image of a bump:
+    crossing stripes are right in x and y too.
     """
     rows: list[Row] = []
     for name, members in {**members_of(regions), ALL: list(range(len(truth)))}.items():
@@ -111,6 +112,9 @@ def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsW
                 correct = correct & ~found.blank[members, None]
             for what, part in (("x", correct[:, 0]), ("y", correct[:, 1]), ("both", correct.all(1))):
                 rows.append({"node": name, "instrument": f"{how}.{what}", "value": part.double().mean().item()})
+            if how != "paper" and found.bump is not None:
+                drawn = correct.all(1) & found.bump[members]
+                rows.append({"node": name, "instrument": f"{how}.bump", "value": drawn.double().mean().item()})
         objects = found.objects[members]
         for what, part in (
             ("blank", found.blank[members]), ("none", objects == 0), ("one", objects == 1), ("several", objects > 1),

@@ -3,6 +3,9 @@
 *Darkest*: the darkest pixel, as in Liang et al. 2024; a whole number. *Paper*: the same, but the centroid of all that
 is dark where there is no object or more than one, so that a blank image is right in the middle of the image. *Fine*:
 the place, on a grid of tenths of a pixel, where a template fits best. Places are in pixels of the image, from 1 to N.
+
+None of them says what is there: where two stripes cross it is as dark as in a bump. So in a world that has both, each
+image is also compared with a bump, a crossing and a lone stripe at its fine place.
 """
 
 from dataclasses import dataclass
@@ -28,6 +31,7 @@ class Centres:
     fine: Tensor  # [n, 2]
     blank: Tensor  # [n] bool
     objects: Tensor  # [n] int64: bumps, or crossings of stripes
+    bump: Tensor | None  # [n] bool: more like a bump than like stripes; in a world that has both
 
 
 def find_centres(images: Tensor, world: BumpsWorld, stripes: bool | None = None) -> Centres:
@@ -42,7 +46,8 @@ def find_centres(images: Tensor, world: BumpsWorld, stripes: bool | None = None)
     darkest = _darkest(dark)
     objects = _crossings(dark, world.periodic) if stripes else _bumps(dark, world.periodic)
     paper = torch.where((objects == 1)[:, None], darkest, _centroid(dark))
-    return Centres(darkest, paper, fine, dark.amax((1, 2)) < BLANK, objects)
+    bump = _is_bump(dark, fine, world) if world.pattern == "bump+stripes" else None
+    return Centres(darkest, paper, fine, dark.amax((1, 2)) < BLANK, objects, bump)
 
 
 def right(found: Tensor, truth: Tensor, world: BumpsWorld) -> Tensor:
@@ -123,6 +128,18 @@ def _fit_bump(dark: Tensor, world: BumpsWorld) -> Tensor:
         place = fit.flatten(1).argmax(1)
         found.append(torch.stack([grid[place % len(grid)], grid[place // len(grid)]], 1))
     return torch.cat(found) if found else dark.new_zeros(0, 2)
+
+
+def _is_bump(dark: Tensor, place: Tensor, world: BumpsWorld) -> Tensor:
+    """Whether a bump is nearer to the image, as an angle, than one stripe or two, all at this place.  # [n] bool"""
+    _, template = _templates(world, dark)
+    column, row = (template[(place[:, axis] / TENTH).round().long() - 1] for axis in (0, 1))  # [n, N] each
+    upright, level = column[:, None, :].expand_as(dark), row[:, :, None].expand_as(dark)
+    like = [
+        (dark * each).sum((1, 2)) / each.square().sum((1, 2)).sqrt()
+        for each in (upright * level, upright + level, upright, level)
+    ]
+    return like[0] > torch.stack(like[1:]).amax(0)
 
 
 def _templates(world: BumpsWorld, like: Tensor) -> tuple[Tensor, Tensor]:

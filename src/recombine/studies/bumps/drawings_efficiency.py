@@ -50,6 +50,7 @@ LINES: tuple[tuple[str, Counted, str, str], ...] = (  # kind, what is counted, c
 )
 ASKED: tuple[Labels, ...] = ("all", "all", "held out", "held out")
 TITLES: dict[Labels, str] = {"all": "All labels", "held out": "Held-out labels"}
+DASHES = (0, (4, 1.5))
 SHOWN = (0.2, 20)  # the share and the size of the picture of labels
 
 
@@ -69,13 +70,14 @@ def figure(table: pl.DataFrame) -> Figure:
         _draw_labels(panels[1, 2])
         panels[1, 2].set_title("f   What may be seen")
         handles = [Line2D([], [], color=color, linewidth=3.5, label=f"N = {n}") for n, color in colors.items()]
+        handles.append(Line2D([], [], color="#666666", linewidth=2, linestyle=DASHES, label="and a bump is there"))
         handles.append(Line2D([], [], color="#666666", linewidth=1.8, linestyle=":", label="recall of the same set"))
         drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=2.2)
         put_caption(
             drawn,
             "(a, b, d, e) Share of labels whose sample is right in x and y, by the darkest pixel, at the end of "
-            "training, over the number of different bumps that were seen; dashes: 60%. All labels: 0.8 times those "
-            "outside of the held-out square plus 0.2 times those inside. (c) Where a and b pass 60%, a dot a seed, "
+            "training, over the number of different bumps that were seen; dashed: those that are so and show a bump, "
+            "not stripes that cross; black dashes: 60%. All labels: 0.8 times those outside of the held-out square plus 0.2 times those inside. (c) Where a and b pass 60%, a dot a seed, "
             "line: median; slopes of the logarithms, the mean over seeds with its 95% bootstrap interval; grey: N and "
             "N^2. Recall: the nearest label, worked out exactly.",
             f"Thin lines: seeds. Thick: their mean. Band: its 95% bootstrap interval. {seeds_text(_seeds(table))}.",
@@ -85,12 +87,16 @@ def figure(table: pl.DataFrame) -> Figure:
 
 def _draw_responses(axes: Axes, table: pl.DataFrame, kind: str, labels: Labels, colors: dict[int, str]) -> None:
     found, null = responses(table, kind, labels), responses(table, kind, labels, recall=True)
+    as_bump = responses(table, kind, labels, judged="bump")
     if not found:
         return empty_panel(axes, f"not measured: {NAMES[kind]}")
     for pixels, by_seed in found.items():
         draw_mean(axes, _curves(by_seed), colors[pixels])
         mean = _mean(by_seed)
         axes.plot(list(mean), list(mean.values()), "o", color=colors[pixels], markersize=5.5, zorder=4)
+        if pixels in as_bump:
+            line = _mean(as_bump[pixels])
+            axes.plot(list(line), list(line.values()), color=colors[pixels], linewidth=2, zorder=2.5, linestyle=DASHES)
         if pixels in null:
             line = _mean(null[pixels])
             axes.plot(list(line), list(line.values()), ":", color=colors[pixels], linewidth=2, zorder=2)

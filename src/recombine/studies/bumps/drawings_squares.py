@@ -110,7 +110,7 @@ def _draw_excess(axes: Axes, table: pl.DataFrame) -> None:
     axes.axhline(0, color=INK, linewidth=1.2, zorder=1)
     _side_axis(axes, sorted(every))
     axes.set_ylabel("accuracy less recall")
-    axes.legend(loc="best", handlelength=3.2)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.06), handlelength=3.2)
     return None
 
 
