@@ -15,6 +15,7 @@ from recombine.instruments.bump_evaluation import BumpEvaluation, LatticeEvaluat
 from recombine.instruments.bump_subject import Subject, place_keys
 from recombine.instruments.centres import find_centres
 from recombine.instruments.observation import Denoise, Row
+from recombine.instruments.place_evaluation import EachPlaceEvaluation
 from recombine.instruments.torus_evaluation import TorusEvaluation
 from recombine.lab.run import Run
 from recombine.training.inference import FastDenoiser
@@ -22,7 +23,10 @@ from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 from recombine.worlds.splits import Pool
 
-Kinds = Annotated[BumpEvaluation | LatticeEvaluation | TorusEvaluation | BandEvaluation, Field(discriminator="kind")]
+Kinds = Annotated[
+    BumpEvaluation | LatticeEvaluation | TorusEvaluation | BandEvaluation | EachPlaceEvaluation,
+    Field(discriminator="kind"),
+]
 
 
 class BumpsRun(Run):

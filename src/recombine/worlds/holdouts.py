@@ -68,7 +68,43 @@ class Square(Settings):
         return {HELD_OUT: ((place - (pixels + 1) / 2).abs() < self.side / 2 - EDGE).all(1)}
 
 
-HoldOut = Annotated[Cross | Band | Square, Field(discriminator="kind")]
+class Blocks(Settings):
+    """All but blocks of the image, one in every row and column of blocks: columns of block i are seen with the rows of
+    block order[i] alone.
+    """
+
+    kind: Literal["blocks"] = "blocks"
+    order: tuple[int, ...] = Field(min_length=2)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if sorted(self.order) != list(range(len(self.order))):
+            raise ValueError(f"order {self.order} has to name each of 0 to {len(self.order) - 1} once")
+        return self
+
+    def regions(self, place: Tensor, pixels: int) -> dict[str, Tensor]:
+        """Where no block is.  # [n] bool"""
+        column, row = (pixel_of(place, pixels) * len(self.order) // pixels).unbind(1)
+        return {HELD_OUT: torch.tensor(self.order, device=place.device)[column] != row}
+
+
+class Grid(Settings):
+    """All but the pixels that lie in both every n-th column and every n-th row."""
+
+    kind: Literal["grid"] = "grid"
+    every: int = Field(ge=2)
+
+    def regions(self, place: Tensor, pixels: int) -> dict[str, Tensor]:
+        """Where the grid is not.  # [n] bool"""
+        return {HELD_OUT: (pixel_of(place, pixels) % self.every != self.every // 2).any(1)}
+
+
+def pixel_of(place: Tensor, pixels: int) -> Tensor:
+    """The pixel, from 0 on, that a place in the image belongs to.  # [n, 2] int64"""
+    return (place - 0.5 + EDGE).floor().long().clamp(0, pixels - 1)
+
+
+HoldOut = Annotated[Cross | Band | Square | Blocks | Grid, Field(discriminator="kind")]
 
 
 class LabelSplit(Settings):

@@ -57,11 +57,11 @@ def stripes(pixels: int) -> int:
 
 
 def cells(table: pl.DataFrame) -> dict[str, dict[int, list[float]]]:
-    """{kind: {pixels: shares that were trained on}}, ascending."""
+    """{kind: {pixels: shares of bumps that were trained on}}, ascending; stripes alone are not among them."""
     found: dict[str, dict[int, list[float]]] = {}
     for arm in table["arm"].unique():
         kind, *rest = arm.split("-")
-        if rest:
+        if rest and float(rest[1]):
             found.setdefault(kind, {}).setdefault(int(rest[0]), []).append(float(rest[1]))
     return {kind: {n: sorted(shares) for n, shares in sorted(own.items())} for kind, own in found.items()}
 
@@ -79,6 +79,14 @@ def responses(
             for seed, value in sorted(values.items()):
                 found.setdefault(pixels, {}).setdefault(seed, {})[bumps(pixels, share)] = value
     return found
+
+
+def stripes_alone(table: pl.DataFrame, labels: Labels = "all", judged: Judged = "place") -> dict[int, dict[int, float]]:
+    """{pixels: {seed: accuracy}} of models that saw no bump."""
+    ends = _ends(table, judged)
+    sizes = sorted({int(arm.split("-")[1]) for arm, _ in ends if arm.startswith(f"{WITH}-") and arm.endswith("-0")})
+    arms = {pixels: named(WITH, pixels, 0.0) for pixels in sizes}
+    return {n: _overall(ends, arm) if labels == "all" else ends.get((arm, HELD_OUT), {}) for n, arm in arms.items()}
 
 
 def needed(response: Mapping[int, float], level: float = LEVEL) -> float:
@@ -142,13 +150,28 @@ def right_are_bumps(table: pl.DataFrame) -> Judgement:
     place, bump = _ends(table), _ends(table, "bump")
     shares: dict[str, list[float]] = {}
     for arm, region in bump:
-        if region == HELD_OUT and arm.startswith(WITH):
+        if region == HELD_OUT and arm.startswith(WITH) and not arm.endswith("-0"):
             values = [_overall(bump, arm)[seed] / each for seed, each in _overall(place, arm).items() if each]
             shares[arm] = values
     if not any(shares.values()):
         raise NotMeasured("what is drawn was not told from where it is drawn")
     least = min((arm for arm in shares if shares[arm]), key=lambda arm: float(np.mean(shares[arm])))
     return judge_above(shares[least], 0.9, f"least for {least}")
+
+
+def right_without_bumps(judged: Judged) -> Callable[[pl.DataFrame], Judgement]:
+    """The rule of "models that never saw a bump are right", over all labels and canvases."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        found = {n: values for n, values in stripes_alone(table, judged=judged).items() if values}
+        if not found:
+            raise NotMeasured("no model saw stripes alone")
+        seeds = sorted(set.intersection(*map(set, found.values())))
+        beside = ", ".join(f"N = {n}: {np.mean(list(values.values())):.2f}" for n, values in found.items())
+        means = [float(np.mean([values[seed] for values in found.values()])) for seed in seeds]
+        return judge_above(means, LEVEL, beside)
+
+    return judge
 
 
 def slope_within(
@@ -270,4 +293,7 @@ EFFICIENCY = (
     Claim("DE3b", "and do so if only bumps count and crossing stripes do not", "not asked (above 0)",
           stripes_save("2D", "bump")),
     Claim("DE3t", "and save images altogether, stripes counted too", "not asked (above 0)", stripes_save("all")),
+    Claim("DE4", "models that saw stripes and no bump have 60% of all labels right by place (mean over canvases)",
+          "not asked (above 0.6); if so, stripes save all images of bumps", right_without_bumps("place")),
+    Claim("DE4b", "and do so if only bumps count", "not asked (above 0.6)", right_without_bumps("bump")),
 )  # fmt: skip

@@ -38,6 +38,7 @@ from recombine.studies.bumps.claims_efficiency import (
     responses,
     sizes_needed,
     slope_text,
+    stripes_alone,
 )
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit, Square
@@ -51,6 +52,7 @@ LINES: tuple[tuple[str, Counted, str, str], ...] = (  # kind, what is counted, c
 ASKED: tuple[Labels, ...] = ("all", "all", "held out", "held out")
 TITLES: dict[Labels, str] = {"all": "All labels", "held out": "Held-out labels"}
 DASHES = (0, (4, 1.5))
+NONE = 2  # where models that saw no bump are drawn on the axis of images
 SHOWN = (0.2, 20)  # the share and the size of the picture of labels
 
 
@@ -77,9 +79,10 @@ def figure(table: pl.DataFrame) -> Figure:
             drawn,
             "(a, b, d, e) Share of labels whose sample is right in x and y, by the darkest pixel, at the end of "
             "training, over the number of different bumps that were seen; dashed: those that are so and show a bump, "
-            "not stripes that cross; black dashes: 60%. All labels: 0.8 times those outside of the held-out square plus 0.2 times those inside. (c) Where a and b pass 60%, a dot a seed, "
-            "line: median; slopes of the logarithms, the mean over seeds with its 95% bootstrap interval; grey: N and "
-            "N^2. Recall: the nearest label, worked out exactly.",
+            "not stripes that cross; black dashes: 60%. All labels: 0.8 times those outside of the held-out square "
+            "plus 0.2 times those inside. Squares: stripes and no bump, by place (full) and as a bump (open). (c) "
+            "Where a and b pass 60%, a dot a seed, line: median; slopes of the logarithms, the mean over seeds with "
+            "its 95% bootstrap interval; grey: N and N^2. Recall: the nearest label, worked out exactly.",
             f"Thin lines: seeds. Thick: their mean. Band: its 95% bootstrap interval. {seeds_text(_seeds(table))}.",
         )
     return drawn
@@ -100,11 +103,26 @@ def _draw_responses(axes: Axes, table: pl.DataFrame, kind: str, labels: Labels, 
         if pixels in null:
             line = _mean(null[pixels])
             axes.plot(list(line), list(line.values()), ":", color=colors[pixels], linewidth=2, zorder=2)
+    if kind == WITH:
+        _draw_alone(axes, table, labels, colors)
     axes.axhline(LEVEL, color=INK, linewidth=1.2, linestyle="--", zorder=1)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: "none" if value == NONE else count_text(value)))
+    axes.set_xticks([NONE, 10, 100, 1000] if kind == WITH else [10, 100, 1000])
     axes.set_xlabel("images of bumps")
     return accuracy_axis(axes)
+
+
+def _draw_alone(axes: Axes, table: pl.DataFrame, labels: Labels, colors: dict[int, str]) -> None:
+    """Models that saw stripes and no bump, at the left: full by place, open if only bumps count."""
+    for judged in ("place", "bump"):
+        for pixels, by_seed in stripes_alone(table, labels, judged).items():
+            if by_seed and pixels in colors:
+                face = colors[pixels] if judged == "place" else "white"
+                axes.plot(
+                    NONE, float(np.mean(list(by_seed.values()))), "s", color=colors[pixels], markerfacecolor=face,
+                    markersize=9, markeredgewidth=2, zorder=4,
+                )  # fmt: skip
 
 
 def _draw_needed(axes: Axes, table: pl.DataFrame) -> None:
