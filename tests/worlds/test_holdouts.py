@@ -7,7 +7,7 @@ from recombine import seeds
 from recombine.errors import UserError
 from recombine.settings import build
 from recombine.worlds.bumps import BumpsWorld
-from recombine.worlds.holdouts import Band, Cross, LabelSplit, Square
+from recombine.worlds.holdouts import HELD_OUT, Band, Blocks, Cross, Grid, LabelSplit, Square
 from recombine.worlds.splits import draw
 
 FRAME = BumpsWorld(pattern="stripes", margin=6)
@@ -96,3 +96,22 @@ def test_bad_input_gets_one_line(world, split, says) -> None:  # type: ignore[no
     with pytest.raises(UserError, match=says) as caught:
         build(LabelSplit, split).check(build(BumpsWorld, world))
     assert "\n" not in str(caught.value)
+
+
+def test_blocks_leave_one_in_every_row_and_column_of_blocks() -> None:
+    world = BumpsWorld(pixels=6)
+    split = LabelSplit(step=1.0, held_out=Blocks(order=(1, 2, 0)))
+    seen = {(int(x), int(y)) for x, y in split.labels(world, 0).tolist()}
+    assert seen == {(x, y) for xs, ys in (((1, 2), (3, 4)), ((3, 4), (5, 6)), ((5, 6), (1, 2))) for x in xs for y in ys}
+
+
+def test_a_grid_leaves_every_nth_row_and_column() -> None:
+    world = BumpsWorld(pixels=6)
+    split = LabelSplit(step=1.0, held_out=Grid(every=3))
+    assert {(int(x), int(y)) for x, y in split.labels(world, 0).tolist()} == {(2, 2), (2, 5), (5, 2), (5, 5)}
+    assert split.region(world, world.centres()).count(HELD_OUT) == 32
+
+
+def test_blocks_that_name_one_twice_are_refused() -> None:
+    with pytest.raises(UserError, match="each of 0 to 2 once"):
+        build(LabelSplit, {"held_out": {"kind": "blocks", "order": [0, 1, 1]}})

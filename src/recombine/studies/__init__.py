@@ -12,6 +12,7 @@ from recombine.studies.bumps import (
     percolation,
     percolation_theory,
     reach,
+    rows,
     squares,
     torus,
 )
@@ -61,7 +62,7 @@ IDENTITY_MAPPING = (order, stages, swing_by, descents, hierarchy, truncation, fa
                     diffusion)  # fmt: skip
 
 BUMPS = (torus, compose, compose_bumps, longer, efficiency, percolation_theory, percolation, lesion, squares, encodings,
-         reach, exact)  # fmt: skip
+         reach, rows, exact)  # fmt: skip
 
 LOCAL_SCORES = (lemma, length, locality, scatter, dose, machine, soft, colours, sdxl_pixels, sdxl_features)
 
