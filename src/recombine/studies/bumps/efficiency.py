@@ -98,6 +98,22 @@ LAPTOP = override(
     {"training.images": 80_000, "evaluation.points": 3, "evaluation.first": 20_000, "evaluation.sheet_points": 1},
 )
 
+SEEN = (
+    "Without stripes the number of bumps grows as N, not as N^2: 60% of all labels need 32, 39, 70 and 85 of them at "
+    "N = 12, 16, 24 and 32, that is 2.4 to 2.9 to a row (DE2 fails: slope 1.08, 0.98 to 1.17; recall 2.10). That "
+    "bumps alone would need a number that grows with the area is what recall gives by counting; models do as if they "
+    "put rows and columns together, which `percolation` and `squares` point to as well and `rows` asks.",
+    "With stripes, by place, 60% are there with 5 bumps at N = 12 and with 10 at N = 16, the least that were tried, "
+    "so that there is no slope to judge (DE1, DE1t, DE1n undecided). At N = 24 and 32 it takes 30 and 177, more than "
+    "without stripes at 32 (DE3, DE3t fail): most of the 160,000 images there are stripes (0.95 with 41 bumps), and "
+    "bumps are still being learnt when training ends (0.33 of all labels right with 41 bumps; fine estimate 0.61).",
+    "What counts by place is often no bump. Single runs on a CPU, 2026-11-16: models that saw stripes and no bump "
+    "have 0.83 (N = 12) and 0.81 (N = 16) of all labels right by the darkest pixel, 1.00 by the fine estimate, and "
+    "what they draw are stripes that cross; with 5 bumps at N = 12 0.82 are right in place, and 0.19 are bumps. The "
+    "arms with stripes were measured before this was told apart: DE0b, DE1b, DE3b, DE4 and DE4b wait for it, and of "
+    "Fig 5 no claim about stripes should rest on place alone.",
+)
+
 EXPERIMENT = Experiment(
     study="bumps",
     name="efficiency",
@@ -116,6 +132,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_efficiency.EFFICIENCY,
     draw=draw,
+    seen=SEEN,
     notes=(
         "At full 220 runs of 160,000 images, 35 million in all, on 12, 16, 24 and 32 px (sides that can be halved "
         "twice; the paper does not list its N), with the small network of `percolation`. All runs see as many images. "
