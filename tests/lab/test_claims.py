@@ -20,6 +20,7 @@ from recombine.lab.claims import (
     judge_below,
     judge_every,
     judge_within,
+    mean_interval,
     proportion_interval,
     verdict_above,
     verdict_below,
@@ -74,6 +75,26 @@ def test_bootstrap_is_reproducible_contains_the_mean_and_narrows() -> None:
     # For a normal sample the bootstrap must come near the interval of the normal theory.
     half = 1.96 * values.std(ddof=1) / math.sqrt(80)
     assert narrow == pytest.approx((values.mean() - half, values.mean() + half), abs=0.05)
+
+
+def test_the_interval_of_five_seeds_covers_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    draws = rng.normal(0, 1, (2000, MIN_SEEDS))
+    hits = [low <= 0 <= high for low, high in (mean_interval(each) or (9, 9) for each in draws)]
+    assert 0.94 < np.mean(hits) < 0.96
+
+
+def test_the_interval_of_a_mean_by_hand() -> None:
+    assert mean_interval([1.0, 2.0, 3.0]) == pytest.approx((2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5), abs=1e-5)
+    assert mean_interval([0.3] * 5) == (0.3, 0.3)
+    assert mean_interval([1.0]) is None
+
+
+def test_a_value_that_is_not_finite_leaves_a_claim_open() -> None:
+    claim = Claim("X", "something", "more than 0", lambda table: judge_above([1.0, math.nan, 1.0, 1.0, 1.0], 0.0))
+    (answer,) = judge_all([claim], pl.DataFrame(), "s", "e", "full")
+    assert (answer["verdict"], answer["n"]) == ("undecided", 0)
+    assert "finite" in answer["note"]
 
 
 def test_bootstrap_covers_the_truth_about_as_often_as_it_says() -> None:
@@ -141,7 +162,7 @@ def test_the_mean_of_equal_seeds_is_judged_as_a_point(value: float, above: str, 
 
 def test_seeds_that_differ_are_judged_by_the_interval_of_their_mean() -> None:
     values = [0.2, 0.8, 0.4, 0.9, 0.6, 0.7]
-    interval = bootstrap_interval(values)
+    interval = mean_interval(values)
     assert interval is not None
     low, high = interval
     assert low < 0.6 < high

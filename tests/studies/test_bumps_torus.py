@@ -10,7 +10,7 @@ from recombine.instruments.torus_evaluation import representation_rows
 from recombine.lab.claims import judge_all
 from recombine.lab.table import COLUMNS
 from recombine.settings import override
-from recombine.studies.bumps.claims_torus import CONJUNCTIVE, HEADLINE, NULLS, TORUS, TRAINED
+from recombine.studies.bumps.claims_torus import CONJUNCTIVE, HEADLINE, NULLS, RATIO, TORUS, TRAINED
 from recombine.studies.bumps.torus import EXPERIMENT, FULL, NullsConfig
 from recombine.worlds.bumps import BumpsWorld
 
@@ -57,9 +57,27 @@ def verdicts(found: pl.DataFrame) -> dict[str, str]:
 
 def test_a_clifford_torus_is_factorised_and_not_what_the_paper_describes(nulls: Rows) -> None:
     found = verdicts(table(torus("Clifford torus", SIDE, SIDE), nulls))
-    assert found["T1"] == found["T2b"] == found["T4"] == found["T6"] == "holds"
+    assert found["T1"] == found["T4"] == found["T6"] == "holds"
+    assert found["T2b"] == "undecided"  # looked at twice
     assert found["T2"] == found["T5"] == found["T5b"] == "fails"  # 4 dimensions, parallel rings
     assert found["T3"] == "undecided"  # not counted
+
+
+@pytest.mark.parametrize(
+    ("curve", "verdict"),
+    [
+        ((300.0, 2.5, 11.1, 10.2), "holds"),
+        ((300.0, 2.5, 9.0, 10.2), "fails"),  # the noise of the first look does not count
+        ((2.0, 12.0, 11.0, 10.0), "fails"),
+    ],
+)
+def test_dimensions_rise_and_fall_after_the_first_look(curve: tuple[float, ...], verdict: str) -> None:
+    rows = [
+        ("bumps", "torus", TRAINED, seed, 1000 * at, HEADLINE, None, RATIO, value + 0.01 * seed)
+        for seed in range(5)
+        for at, value in enumerate(curve)
+    ]
+    assert verdicts(pl.DataFrame(rows, schema=list(COLUMNS), orient="row"))["T2b"] == verdict
 
 
 def test_a_blurred_picture_meets_the_description_of_the_paper_and_is_no_sign_of_learning(nulls: Rows) -> None:

@@ -1,22 +1,17 @@
-"""Where on the image models are right: several samples of every place, told place by place.
-
-Places that were never seen are also told together, in two ways: by how far the nearest one is that was seen, and by
-how many were seen in their row or in their column, whichever are fewer.
-"""
+"""Where on the image models are right: several samples of every place, told place by place."""
 
 from typing import Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.diffusion.samplers import sample
-from recombine.instruments.bump_evaluation import PlacesEvaluation, members_of
-from recombine.instruments.bump_subject import Subject, is_known, place_keys
+from recombine.instruments.bump_evaluation import PlacesEvaluation
+from recombine.instruments.bump_subject import Subject, place_keys
 from recombine.instruments.centres import find_centres, right
 from recombine.instruments.observation import Row
 
-EACH, NEAR, LINES = "each", "near", "lines"
+EACH = "each"
 
 
 class EachPlaceEvaluation(PlacesEvaluation):
@@ -38,7 +33,6 @@ class EachPlaceEvaluation(PlacesEvaluation):
             torch.cat(keys).to(device),
         )  # fmt: skip
         found, truth = find_centres(drawn.float(), world), labels - world.margin
-        trained = subject.split.labels(world, subject.seeds.data)
         rows: list[Row] = []
         for how in ("darkest", "fine"):
             correct = right(getattr(found, how), truth.repeat(self.draws, 1), world).all(1) & ~found.blank
@@ -47,24 +41,4 @@ class EachPlaceEvaluation(PlacesEvaluation):
                 {"node": f"{x:g},{y:g}", "instrument": f"{EACH}.{how}", "value": share}
                 for (x, y), share in zip(truth.tolist(), shares.tolist(), strict=True)
             ]
-            rows += unseen_rows(shares, labels, trained, how)
         return rows
-
-
-def unseen_rows(shares: Tensor, labels: Tensor, trained: Tensor, how: str) -> list[Row]:
-    """Means of these shares [n] over labels [n, 2] that were not trained on: by distance, rounded up to pixels, and by
-    how many were in line. Node: the distance, or the number.
-    """
-    new = ~is_known(labels, trained)
-    own = labels[new]
-    distance = torch.cdist(own, trained).amin(1).sub(1e-6).ceil()
-    in_line = (own[:, None] - trained[None]).abs() < 0.5  # [n, m, 2]: the same column, the same row
-    fewest = in_line.sum(1).amin(1)
-    rows: list[Row] = []
-    for name, groups in ((NEAR, distance), (LINES, fewest)):
-        members = members_of([f"{group:g}" for group in groups.tolist()])
-        rows += [
-            {"node": node, "instrument": f"{name}.{how}", "value": shares[new][places].mean().item()}
-            for node, places in members.items()
-        ]
-    return rows

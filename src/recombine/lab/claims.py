@@ -132,6 +132,21 @@ def proportion_interval(k: int, n: int, level: float = 0.95) -> Interval:
     return low, high
 
 
+def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
+    """Student's interval of the mean over seeds, exact for normal values; None below two of them.
+
+    A bootstrap of five values covers their mean in 84 of 100 cases and not in 95: it cannot draw what was not there.
+    Equal values have no spread: the interval is the point itself.
+    """
+    from scipy.stats import t
+
+    data = np.asarray(values, dtype=np.float64).ravel()  # [n]
+    if len(data) < 2:
+        return None
+    half = float(t.ppf((1 + level) / 2, len(data) - 1) * data.std(ddof=1) / math.sqrt(len(data)))
+    return (float(data.mean()) - half, float(data.mean()) + half) if np.ptp(data) else (float(data[0]), float(data[0]))
+
+
 def bootstrap_interval(
     values: ArrayLike,
     statistic: Callable[..., Any] = np.mean,
@@ -187,7 +202,9 @@ def _judge_mean(values: ArrayLike, verdict: Callable[[Interval | None, int], Ver
     data = np.asarray(values, dtype=np.float64).ravel()
     if not len(data):
         raise NotMeasured("no seed has what is compared")
-    interval, n = bootstrap_interval(data), len(data)
+    if not np.isfinite(data).all():
+        raise NotMeasured("a seed has no finite value of what is compared")
+    interval, n = mean_interval(data), len(data)
     return Judgement(float(data.mean()), interval, n, verdict(interval, n), note)
 
 

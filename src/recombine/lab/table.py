@@ -113,10 +113,17 @@ def group_curves(table: pl.DataFrame, instrument: str, arm: str, nodes: Collecti
 
 
 def at_end(table: pl.DataFrame, instrument: str, arm: str, nodes: Collection[str]) -> dict[int, float]:
-    """For each seed: what the instrument read at the end of training, the mean over these nodes."""
+    """For each seed: what the instrument read at the end of training, the mean over these nodes.
+
+    Where it read nothing at the end, what it read before does not count.
+    """
+    import polars as pl
+
+    asked = table.filter((pl.col("instrument") == instrument) & (pl.col("arm") == arm))
+    last = {int(seed): at for seed, at in asked.group_by("seed").agg(pl.col("images_seen").max()).iter_rows()}
     found: dict[int, list[float]] = {}
-    for (seed, node), (_, values) in curves(table, instrument, arm).items():
-        if node in nodes:
+    for (seed, node), (seen, values) in curves(asked, instrument, arm).items():
+        if node in nodes and seen[-1] == last[seed]:
             found.setdefault(seed, []).append(float(values[-1]))
     return {seed: sum(values) / len(values) for seed, values in found.items()}
 

@@ -2,6 +2,7 @@
 
 from recombine.lab.experiment import Experiment
 from recombine.studies.bumps import (
+    arrangements,
     compose,
     compose_bumps,
     efficiency,
@@ -12,7 +13,6 @@ from recombine.studies.bumps import (
     percolation,
     percolation_theory,
     reach,
-    rows,
     squares,
     torus,
 )
@@ -62,7 +62,7 @@ IDENTITY_MAPPING = (order, stages, swing_by, descents, hierarchy, truncation, fa
                     diffusion)  # fmt: skip
 
 BUMPS = (torus, compose, compose_bumps, longer, efficiency, percolation_theory, percolation, lesion, squares, encodings,
-         reach, rows, exact)  # fmt: skip
+         reach, arrangements, exact)  # fmt: skip
 
 LOCAL_SCORES = (lemma, length, locality, scatter, dose, machine, soft, colours, sdxl_pixels, sdxl_features)
 

@@ -18,8 +18,6 @@ from recombine.worlds.base import Source
 EXPONENT = 4.0  # exp(-d^2 / (4 width^2)): the standard deviation of a bump is sqrt(2) times its width
 VISIBLE = 0.5 / 255  # of full contrast: a stripe that is fainter than half a grey level is not there
 
-Dimension = Literal["2D", "1D", "0D"]
-
 
 def profile(distance: Tensor, width: float) -> Tensor:
     """How dark a bump or a stripe is so far from its middle, from 0 to 1.  # any shape"""

@@ -13,7 +13,7 @@ from recombine.settings import Settings
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.splits import Pool
 
-EDGE = 1e-9  # a label on the border of a hold-out belongs to it
+EDGE = 1e-9  # a label on the border belongs to a cross, and not to a band or a square
 
 SEEN, HELD_OUT = "seen", "held out"
 INTERSECTION, VERTICAL, HORIZONTAL = "intersection", "vertical arm", "horizontal arm"
@@ -70,11 +70,15 @@ class Square(Settings):
 
 class Blocks(Settings):
     """All but blocks of the image, one in every row and column of blocks: columns of block i are seen with the rows of
-    block order[i] alone.
+    block order[i] alone. Shuffled, a block's columns and rows lie anywhere in the image, in random orders of this seed.
+    Joined, the first column of each block is seen with the first row of the next block instead of its own: as many to
+    every row and column, and one label leads from each block to the next.
     """
 
     kind: Literal["blocks"] = "blocks"
     order: tuple[int, ...] = Field(min_length=2)
+    shuffled: int | None = None
+    joined: bool = False
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -83,9 +87,20 @@ class Blocks(Settings):
         return self
 
     def regions(self, place: Tensor, pixels: int) -> dict[str, Tensor]:
-        """Where no block is.  # [n] bool"""
-        column, row = (pixel_of(place, pixels) * len(self.order) // pixels).unbind(1)
-        return {HELD_OUT: torch.tensor(self.order, device=place.device)[column] != row}
+        """Where nothing was seen.  # [n] bool"""
+        pixel = pixel_of(place, pixels)
+        if self.shuffled is not None:
+            for axis in (0, 1):
+                anywhere = nested_order(pixels, 2 * self.shuffled + axis).to(place.device)
+                pixel[:, axis] = anywhere[pixel[:, axis]]
+        block = pixel * len(self.order) // pixels
+        partner = torch.tensor(self.order, device=place.device)
+        column, row = block.unbind(1)
+        seen = partner[column] == row
+        if self.joined:
+            first = ((pixel - 1) * len(self.order) // pixels != block).all(1)
+            seen = torch.where(first, partner.roll(-1)[column] == row, seen)
+        return {HELD_OUT: ~seen}
 
 
 class Grid(Settings):

@@ -17,10 +17,10 @@ from recombine.lab.claims import (
     Claim,
     Judgement,
     NotMeasured,
-    bootstrap_interval,
     judge_above,
     judge_below,
     judge_within,
+    mean_interval,
 )
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
@@ -151,8 +151,8 @@ def right_are_bumps(table: pl.DataFrame) -> Judgement:
     shares: dict[str, list[float]] = {}
     for arm, region in bump:
         if region == HELD_OUT and arm.startswith(WITH) and not arm.endswith("-0"):
-            values = [_overall(bump, arm)[seed] / each for seed, each in _overall(place, arm).items() if each]
-            shares[arm] = values
+            drawn = _overall(bump, arm)
+            shares[arm] = [drawn[seed] / each for seed, each in _overall(place, arm).items() if each and seed in drawn]
     if not any(shares.values()):
         raise NotMeasured("what is drawn was not told from where it is drawn")
     least = min((arm for arm in shares if shares[arm]), key=lambda arm: float(np.mean(shares[arm])))
@@ -184,7 +184,8 @@ def slope_within(
         fits = slopes(found)
         if not fits:
             raise NotMeasured(f"no seed passes {LEVEL:g} between the numbers tried at every size: {_reading(found)}")
-        return judge_within(list(fits.values()), low, high, f"{_reading(found)}{_beside(table, kind, labels, counted)}")
+        beside = _beside(table, kind, labels, counted)  # recall shows what was seen: a bump if it is in place
+        return judge_within(list(fits.values()), low, high, f"{_reading(found)}{beside}")
 
     return judge
 
@@ -199,15 +200,26 @@ def stripes_save(counted: Counted, judged: Judged = "place") -> Callable[[pl.Dat
     """The rule of "on the largest canvas fewer images are needed with stripes than without": factors of two."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        own, other = (sizes_needed(table, kind, counted=counted, judged=judged) for kind in (WITH, WITHOUT))
+        own, other = (sizes_needed(table, kind, judged=judged) for kind in (WITH, WITHOUT))
         largest = max((pixels for found in own.values() for pixels in found), default=0)
-        pairs = [(own[seed].get(largest, 0.0), other[seed].get(largest, 0.0)) for seed in own if seed in other]
-        readable = [(few, many) for few, many in pairs if 0 < few < math.inf and 0 < many < math.inf]
-        if not readable:
+        tried = [bumps(largest, share) for share in cells(table).get(WITH, {}).get(largest, [])]
+        pairs = [
+            (own[seed][largest], other[seed][largest])
+            for seed in own
+            if seed in other and largest in own[seed] and largest in other[seed]
+        ]
+        beyond = (0.0, math.inf)  # at once, or never: taken for the least or the largest number tried, but not for both
+        told = [
+            [min(max(each, min(tried)), max(tried)) for each in pair]
+            for pair in pairs
+            if pair[0] != pair[1] or pair[0] not in beyond
+        ]
+        if not told:
             raise NotMeasured("no seed has both numbers on the largest canvas")
-        few, many = np.median(readable, axis=0)
-        note = f"N = {largest}: {few:.0f} with, {many:.0f} without (medians of {len(readable)} seeds that have both)"
-        return judge_above([math.log2(many / few) for few, many in readable], 0.0, note)
+        few, many = np.median(told, axis=0)
+        extra = stripes(largest) if counted == "all" else 0
+        note = f"N = {largest}: {few + extra:.0f} with, {many:.0f} without (medians of {len(told)} seeds)"
+        return judge_above([math.log2(many / (few + extra)) for few, many in told], 0.0, note)
 
     return judge
 
@@ -220,7 +232,7 @@ def slope_text(found: Mapping[int, Mapping[int, float]]) -> str:
         return "no slope: too few sizes"
     if not fits:
         return "no slope"
-    interval = bootstrap_interval(fits)
+    interval = mean_interval(fits)
     spread = "" if interval is None or interval[0] == interval[1] else f" ({interval[0]:.2f} to {interval[1]:.2f})"
     return f"slope {np.mean(fits):.2f}{spread}"
 

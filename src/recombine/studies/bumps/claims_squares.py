@@ -40,10 +40,25 @@ def sides_of(table: pl.DataFrame, pattern: str, place: str) -> list[int]:
     return sorted(int(arm.removeprefix(head)) for arm in table["arm"].unique() if arm.startswith(head))
 
 
+def shared_seeds(table: pl.DataFrame) -> set[int]:
+    """The seeds that every trained arm has, so that arms can be compared seed by seed."""
+    own: dict[str, set[int]] = {}
+    for arm, seed in table.select("arm", "seed").unique().iter_rows():
+        if not arm.startswith(null_of("")):
+            own.setdefault(arm, set()).add(seed)
+    return set.intersection(*own.values()) if own else set()
+
+
 def over_sides(
-    table: pl.DataFrame, pattern: str, place: str, how: str, node: str = HELD_OUT, null: bool = False
+    table: pl.DataFrame,
+    pattern: str,
+    place: str,
+    how: str,
+    node: str = HELD_OUT,
+    null: bool = False,
+    among: set[int] | None = None,
 ) -> tuple[list[int], NDArray[np.float64]]:
-    """Sides, and how often both coordinates are right in the square: seed by side.  # [s, w]"""
+    """Sides, and how often both coordinates are right in the square: seed by side, of these seeds.  # [s, w]"""
     found = {}
     for side in sides_of(table, pattern, place):
         arm = arm_of(pattern, place, side)
@@ -51,6 +66,8 @@ def over_sides(
         if values:
             found[side] = values
     seeds = sorted(set.intersection(*map(set, found.values()))) if found else []
+    if among is not None:
+        seeds = [seed for seed in seeds if seed in among]
     return list(found), np.array([[found[side][seed] for side in found] for seed in seeds])
 
 
@@ -116,7 +133,7 @@ def seen_stay_right(table: pl.DataFrame) -> Judgement:
 def _measured(
     table: pl.DataFrame, pattern: str, place: str, how: str, node: str = HELD_OUT
 ) -> tuple[list[int], NDArray[np.float64]]:
-    sides, values = over_sides(table, pattern, place, how, node)
+    sides, values = over_sides(table, pattern, place, how, node, among=shared_seeds(table))
     if not values.size:
         raise NotMeasured(f"{pattern}, {place}: not measured")
     return sides, values

@@ -109,6 +109,8 @@ def _draw_responses(axes: Axes, table: pl.DataFrame, kind: str, labels: Labels, 
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: "none" if value == NONE else count_text(value)))
     axes.set_xticks([NONE, 10, 100, 1000] if kind == WITH else [10, 100, 1000])
+    if kind == WITH:
+        axes.set_xlim(left=0.7 * NONE)
     axes.set_xlabel("images of bumps")
     return accuracy_axis(axes)
 

@@ -91,7 +91,7 @@ def falls(node: str, instrument: str, relative: bool = False) -> Rule:
 
 
 def marginal_is_best(table: pl.DataFrame) -> Judgement:
-    """LS2c: the error over the Fisher gap, from the same samples, where they differ most (worst noise level)."""
+    """LS2c: the Fisher gap over the error, from the same samples, where they differ most (worst noise level)."""
     errors, gaps = (over_noise(table, "coupled", name) for name in ("error.sampled", "gap.sampled"))
     levels = [sigma for sigma in next(iter(errors.values())) if sigma <= 1]
     if not levels:

@@ -163,9 +163,10 @@ def _numbers(chosen: Sequence[Point], reading: str) -> NDArray[np.float64]:
 def _rho(numbers: NDArray[np.float64]) -> float:
     from scipy.stats import rankdata
 
+    numbers = np.round(numbers, 9)  # C = 1 but for the last digit is a tie
     if len(numbers) < 2 or not np.ptp(numbers, axis=0).all():
         return 0.0
-    ranks = rankdata(np.round(numbers, 9), axis=0)  # C = 1 but for the last digit is a tie
+    ranks = rankdata(numbers, axis=0)
     return float(np.corrcoef(ranks.T)[0, 1])
 
 

@@ -32,7 +32,7 @@ def soft_arm(weight: float) -> str:
 
 def weight_of(arm: str) -> float | None:
     """The weight of the penalty of an arm that is called by it."""
-    found = re.fullmatch(r"weight ([\d.]+)", arm)
+    found = re.fullmatch(r"weight ([\d.e-]+)", arm)
     return None if found is None else float(found[1])
 
 

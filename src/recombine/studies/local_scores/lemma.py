@@ -63,7 +63,6 @@ from recombine.theory.composition_scores import (
 if TYPE_CHECKING:
     import polars
 
-Positive = Annotated[float, Field(gt=0)]
 
 SIZES, REST, VALUES, COMPONENTS = (2, 2, 2), 1, 4, 3
 REBUILT = 3  # conditions, and points of each, between which the log density is put together
