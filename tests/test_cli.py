@@ -54,6 +54,11 @@ WRONG: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "adoption of what is not published": (("adopt", "local-scores/sdxl-pixels"), ("nothing", "is published")),
     "figure before any run": (("figure", NAME, "--budget", "smoke"), ("run the experiment first",)),
     "sample of no run": (("sample", "abc"), ("no run", "recombine status")),
+    "claims of no study": (("claims", "nope"), ("no experiment 'nope'",)),
+    "far too many seeds": ((*SMOKE, "--seeds", "1000000000"), ("at most 10,000",)),
+    "a seed below zero": ((*SMOKE, "--set", "seeds.data=-3"), ("seeds.data", "greater than or equal to 0")),
+    "renewal of a part": (("report", NAME, "--results", "--only", "continuous:0"), ("no other option",)),
+    "adoption of another budget": (("adopt", NAME, "--budget", "smoke"), ("--budget full",)),
     "sample of no address": (("sample", "../x"), ("no run address",)),
 }
 

@@ -111,11 +111,15 @@ def show_plan(options: argparse.Namespace) -> None:
 
 
 def show_status(options: argparse.Namespace) -> None:
-    """How far every run in the store is."""
+    """How far every run in the store is; with an experiment, those of its plan, by arm."""
     from recombine.lab.store import Busy
 
-    rows = []
-    for folder in _store(options).runs():
+    rows: list[dict[str, Any]] = []
+    store = _store(options)
+    arms = {r.address: r.arm for r in _plan(options).runs} if options.address else None
+    for folder in store.runs() if arms is None else [store.run(address) for address in arms]:
+        if not folder.exists:
+            continue
         config = folder.config()
         seen = max((row["images_seen"] for row in folder.rows()), default=0)
         state = "done" if folder.done else "stopped"
@@ -127,7 +131,7 @@ def show_status(options: argparse.Namespace) -> None:
                 state = "running"
         images = config["training"]["images"] if "training" in config else seen  # a computation has no training
         rows.append({"run": folder.address, "state": state, "measured_to": seen, "images": images,
-                     "seed": config["seeds"]["init"]})  # fmt: skip
+                     "seed": config["seeds"]["init"], **({"arm": arms[folder.address]} if arms else {})})  # fmt: skip
     if options.json:
         _print_json(rows)
         return
@@ -136,6 +140,7 @@ def show_status(options: argparse.Namespace) -> None:
     for row in rows:
         print(
             f"{row['run']}  {row['state']:8} {row['measured_to']:>10,} of {row['images']:,} images, seed {row['seed']}"
+            + (f", {row['arm']}" if "arm" in row else "")
         )
 
 
@@ -149,6 +154,7 @@ def show_claims(options: argparse.Namespace) -> None:
         paths = sorted(Path(options.store).glob("experiments/*/*/*/claims.json"))
         claims = [claim for path in paths for claim in read_claims(path)]
     if options.study:
+        _check_study(options.study, claims)
         claims = [c for c in claims if options.study in (c["study"], f"{c['study']}/{c['experiment']}")]
     if options.json:
         _print_json(claims)
@@ -174,6 +180,8 @@ def report(options: argparse.Namespace) -> None:
     from recombine.studies import EXPERIMENTS
 
     if options.results:
+        if options.only or options.set or options.seeds or options.budget or options.publish:
+            raise UserError("report --results renews what is committed as it is: give no other option with it")
         _print_claims(renew(find_experiment(EXPERIMENTS, options.address), _results_folder()))
         return
     plan, store = _plan(options), _store(options)
@@ -192,6 +200,9 @@ def adopt(options: argparse.Namespace) -> None:
     if options.json:
         _print_json({"adopted": taken, "others": others, "missing": left})
         return
+    if not taken:
+        raise UserError(f"no published run of {plan.experiment.address} is one of this plan at {plan.budget}: evidence "
+                        "is of full, try --budget full and no --set")  # fmt: skip
     other = f"; {others} published runs have other settings or seeds" if others else ""
     print(f"{taken} runs of {plan.experiment.address} are in {options.store}, {left} of this plan are not{other}")
 
@@ -255,6 +266,15 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
     Console(highlight=False).print(lines)
 
 
+def _check_study(name: str, claims: list[dict[str, Any]]) -> None:
+    from recombine.lab.experiment import find_experiment
+    from recombine.studies import EXPERIMENTS
+
+    known = {e.study for e in EXPERIMENTS.values()} | {c["study"] for c in claims}
+    if name not in known | {f"{c['study']}/{c['experiment']}" for c in claims}:
+        find_experiment(EXPERIMENTS, name)
+
+
 def _plan(options: argparse.Namespace, address: str | None = None) -> Any:
     from recombine.lab.config import parse_override
     from recombine.lab.experiment import find_experiment, make_plan
@@ -311,6 +331,16 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 3600:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time in seconds, more than 0 and less than an hour")
+    return value
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message} (see `{self.prog} --help`)")
@@ -337,13 +367,13 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument("--store", default=default, metavar="DIR", help=f"folder of runs (default: {default})")
         return made
 
-    def with_plan(made: argparse.ArgumentParser, many: bool = False) -> argparse.ArgumentParser:
+    def with_plan(made: argparse.ArgumentParser, many: bool = False, needed: bool = True) -> argparse.ArgumentParser:
         what = "of `recombine list`, or a YAML or Python file"
         if many:
             several = f"{what}; several run side by side, and a study's name stands for all of its experiments"
             made.add_argument("addresses", metavar="STUDY/EXPERIMENT", nargs="+", help=several)
         else:
-            made.add_argument("address", metavar="STUDY/EXPERIMENT", help=what)
+            made.add_argument("address", metavar="STUDY/EXPERIMENT", nargs=None if needed else "?", help=what)
         made.add_argument("--budget", choices=("smoke", "laptop", "full"), help="default: full on a GPU, else laptop")
         made.add_argument("--seeds", type=int, metavar="N", help="how many seeds (default: the budget's)")
         made.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
@@ -360,7 +390,7 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--plain", action="store_true", help="float32 eager instead of the fastest path")
     running.add_argument("--no-report", action="store_true", help="train only")
     with_plan(command("plan", show_plan))
-    with_store(with_json(command("status", show_status)))
+    with_plan(command("status", show_status), needed=False)
     claims = with_store(with_json(command("claims", show_claims)))
     claims.add_argument("study", nargs="?", metavar="STUDY")
     claims.add_argument("--results", action="store_true", help="the committed evidence instead of the store")
@@ -378,7 +408,7 @@ def _parser() -> argparse.ArgumentParser:
     sampling.add_argument("--out", type=Path, default=Path("samples.png"))
     benching = with_json(command("bench", bench))
     benching.add_argument("--device", default="auto")
-    benching.add_argument("--seconds", type=float, default=5.0, help="time for each measurement")
+    benching.add_argument("--seconds", type=_seconds, default=5.0, help="time for each measurement")
     return parser
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from recombine.settings import Settings
@@ -22,10 +23,10 @@ _MASK = 0xFFFFFFFF
 class Seeds(Settings):
     """The four seeds of a run."""
 
-    data: int = 0
-    init: int = 0
-    order: int = 0
-    sampling: int = 0
+    data: int = Field(default=0, ge=0)
+    init: int = Field(default=0, ge=0)
+    order: int = Field(default=0, ge=0)
+    sampling: int = Field(default=0, ge=0)
 
     @classmethod
     def all(cls, seed: int) -> "Seeds":

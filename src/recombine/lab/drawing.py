@@ -22,6 +22,10 @@ def draw_from_run(run: RunFolder, conditions: Sequence[str] | None, count: int, 
     """Write a PNG with one row of `count` samples for each condition (default: every node)."""
     if not run.done:
         raise UserError(f"run {run.address} is not finished: give its `recombine run` command again, it resumes")
+    if not run.weights_path.exists():
+        raise UserError(f"run {run.address} was adopted without its weights: train it again in another store")
+    if out.suffix.lower() != ".png" or out.is_dir():
+        raise UserError(f"--out {out}: give the name of a .png file")
     if count < 1:
         raise UserError(f"--count {count}: ask for at least one image")
     config = read_run(run.config())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BudgetName = Literal["smoke", "laptop", "full"]
 BUDGETS: tuple[BudgetName, ...] = get_args(BudgetName)
+MOST_SEEDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Plan:
 def find_experiment(registry: Mapping[str, Experiment], address: str) -> Experiment:
     """The experiment at this address; a wrong one is told the nearest."""
     if address not in registry:
-        close = difflib.get_close_matches(address, registry, n=1, cutoff=0.3)
+        close = difflib.get_close_matches(address, registry, n=1, cutoff=0.5)
         hint = f"did you mean '{close[0]}'?" if close else "`recombine list` shows them"
         raise UserError(f"no experiment '{address}'; {hint}")
     return registry[address]
@@ -115,6 +116,8 @@ def make_plan(
     count = chosen.seeds if seeds is None else seeds
     if count < 1:
         raise UserError(f"--seeds {count}: at least one seed is needed")
+    if count > MOST_SEEDS:
+        raise UserError(f"--seeds {count}: at most {MOST_SEEDS:,} seeds of an arm fit into a plan")
     runs = []
     for arm, config in changed_arms(chosen.arms, overrides).items():
         config.check()

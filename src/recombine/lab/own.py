@@ -50,6 +50,8 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
         raise UserError(f"{path} must name the experiment it starts from, as in `experiment: concept-graphs/emergence`")
     base = find_experiment(registry, data["experiment"])
     seeds, question = data.get("seeds"), data.get("question", base.question)
+    if not isinstance(question, str):
+        raise UserError(f"{path}: question = {question!r} is no text")
     if seeds is not None and (not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1):
         raise UserError(f"{path}: seeds is {seeds!r}, give a number from 1 up")
     changes = {str(key): value for key, value in data.items() if key not in OF_THE_FILE}
@@ -62,7 +64,7 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
         base,
         study=STUDY,
         name=path.stem,
-        question=str(question),
+        question=question,
         figure=f"own: {base.address} with other settings",
         budgets=budgets,
         claims=tuple(claim for claim in base.claims if claim.general),

@@ -123,7 +123,9 @@ def follows_in_order(table: pl.DataFrame) -> Judgement:
 
 
 def follows_in_place(threshold: float) -> Callable[[pl.DataFrame], Judgement]:
-    """PC5: factors of two between the lambda at which half is learnt and the critical one, at the worst width."""
+    """PC5: factors of two between the lambda at which half is learnt and the critical one, at the worst width. Where
+    the set never hangs together the critical lambda counts as 1, the least that it can be.
+    """
 
     def judge(table: pl.DataFrame) -> Judgement:
         ratios = place_ratios(table, threshold)
@@ -132,19 +134,21 @@ def follows_in_place(threshold: float) -> Callable[[pl.DataFrame], Judgement]:
             raise NotMeasured("no width has both lambdas within what was tried")
         widths = sorted({width for own in ratios.values() for width in own})
         shown = ", ".join(f"{w:g}: {np.median([own[w] for own in ratios.values() if w in own]):.2g}" for w in widths)
-        return judge_below(list(worst.values()), 1.0, f"learnt / critical, where both can be read: {shown}")
+        return judge_below(list(worst.values()), 1.0, f"learnt / critical, which is 1 where it never is: {shown}")
 
     return judge
 
 
 def place_ratios(table: pl.DataFrame, threshold: float) -> dict[int, dict[float, float]]:
-    """{seed: {width: lambda at which half is learnt, over the critical one}}, where both curves cross one half."""
+    """{seed: {width: lambda at which half is learnt, over the critical one}}, where the first can be read; a critical
+    lambda that is never reached is taken for 1.
+    """
     learnt, theory = half_learnt(table), moments(table, THEORY)
     return {
         seed: {
-            width: own[seed].value / cells[width, threshold]
+            width: own[seed].value / min(cells[width, threshold], 1.0)
             for width, own in learnt.items()
-            if seed in own and own[seed].outcome == "crosses" and 0 < cells.get((width, threshold), math.inf) < math.inf
+            if seed in own and own[seed].outcome == "crosses" and cells.get((width, threshold), 0.0) > 0
         }
         for seed, cells in theory.items()
     }

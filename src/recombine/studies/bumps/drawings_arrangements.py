@@ -57,8 +57,8 @@ def figure(table: pl.DataFrame, world: BumpsWorld, splits: Mapping[str, LabelSpl
             drawn,
             "(a to e) Share of samples that are right, white to black, at each place; dots: labels that were seen. The "
             "random set is that of seed 0, the others are the mean over seeds. (f) What is right of all places never "
-            "seen, grey, dots are seeds, and what each account expects; recall of the nearest label: 0. (g) "
-            f"{len(others)} random sets of `percolation` and `efficiency`, each the mean over seeds; on the line if an "
+            "seen, grey, dots are seeds, and what each account expects; recall of the nearest label: 0. (g) The random "
+            f"sets of `percolation` and `efficiency` ({len(others)} here), each the mean over seeds; on the line if an "
             "account is right; in brackets how far it is off on the mean. Fine estimate, end of training, "
             f"{seeds_text(table['seed'].n_unique())}.",
         )

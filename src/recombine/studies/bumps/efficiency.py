@@ -100,9 +100,9 @@ LAPTOP = override(
 
 SEEN = (
     "Without stripes the number of bumps grows as N, not as N^2: 60% of all labels need 32, 39, 70 and 85 of them at "
-    "N = 12, 16, 24 and 32, that is 2.4 to 2.9 to a row (DE2 fails: slope 1.08, 0.98 to 1.17; recall 2.10). That "
+    "N = 12, 16, 24 and 32, that is 2.4 to 2.9 to a row (DE2 fails: slope 1.08, 0.93 to 1.22; recall 2.10). That "
     "bumps alone would need a number that grows with the area is what recall gives by counting; models do as if they "
-    "put rows and columns together, which `percolation` and `squares` point to as well and `rows` asks.",
+    "put rows and columns together, which `percolation` and `squares` point to as well and `arrangements` asks.",
     "With stripes, by place, 60% are there with 5 bumps at N = 12 and with 10 at N = 16, the least that were tried, "
     "so that there is no slope to judge (DE1, DE1t, DE1n undecided). At N = 24 and 32 it takes 30 and 177, more than "
     "without stripes at 32 (DE3, DE3t fail): most of the 160,000 images there are stripes (0.95 with 41 bumps), and "

@@ -81,20 +81,21 @@ def draw(table: polars.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
 
 SEEN = (
     "Learning does not follow percolation. Half of the labels never seen are right from lambda = 0.09 to 0.12 on, "
-    "whatever the width, while the critical lambda of the same sets moves from 0.006 to 0.29 (panel c lies flat). So "
-    "PC5 fails at both thresholds (learnt over critical runs from 0.4 at the narrow end to 18 at the wide one), and "
-    "PC4 has only the small order that is left; of bumps of sigma = 0.1, no two of which overlap, half are learnt at "
-    "0.11 too. All of it is far beyond recall.",
-    "Two readings of it were found afterwards, and `rows` is there to tell them apart. Near in the label's code: at "
+    "whatever the width, while the critical lambda of the same sets moves from 0.17 to 0.006 at threshold 0.005 and "
+    "from 0.29 to 0.026 at 0.05 (panel c lies flat). So PC5 fails at both thresholds (learnt over critical runs from "
+    "0.4 at sigma = 0.3 to 18 at sigma = 1), and PC4 has only the small order that is left; of bumps of sigma = 0.1, "
+    "no two of which overlap, half are learnt at 0.11 too, where the critical lambda is beyond 1. All of it is far "
+    "beyond recall.",
+    "Two readings of it were found afterwards, and `arrangements` puts them to the test. Near in the label's code: at "
     "0.1 labels that were seen lie 3 px apart, the reach that `lesion` and `encodings` find (of twelve such rules the "
     "best is three labels seen among the 24 around one). Or in line: 0.1 is 2.4 labels to a row, and `efficiency` "
     "finds the same 2.4 to 2.9 to a row on canvases of 12 to 32 px, where one density would not do; in `squares` "
     "bumps up to 8 px from any that was seen are right, if their rows and columns were seen to both sides.",
-    "PC3 fails as the narrowest bumps are learnt nearly as well as wide ones (0.97 where the paper has recall). PC6 "
-    "and PC6v fail: the loss of labels that were seen grows with lambda, but less and less; that of labels that were "
-    "not falls until they are learnt, by a factor of 10 to 40, and is flat from there on. PC7n is undecided: where "
-    "all is seen the block's map is hardly more of a sheet than the untrained block's, which the labels alone make "
-    "one.",
+    "PC3 fails as the narrowest bumps are learnt nearly as well as wide ones (0.97 where the paper has recall). PC6v "
+    "fails and PC6 is undecided: the loss of labels that were seen grows with lambda, but less and less; that of "
+    "labels that were not falls until they are learnt, by a factor of 10 to 40, and is flat from there on. PC7n is "
+    "undecided: where all is seen the block's map is hardly more of a sheet than the untrained block's, which the "
+    "labels alone make one.",
 )
 
 EXPERIMENT = Experiment(
