@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from recombine.instruments.bump_subject import KNOWN, NEW
+from recombine.lab.by_seed import least, less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.lab.table import at_end
 from recombine.studies.bumps.accounts import ACCOUNTS, GRAPH, LINES, NEAR, OVERLAP
@@ -39,30 +40,21 @@ def sets_of(table: pl.DataFrame) -> list[str]:
 
 def all_seen(table: pl.DataFrame) -> Judgement:
     """What was seen is right, in the arm where that is least."""
-    found = {}
-    for arm in ARMS:
-        values = at_end(table, "fine.both", arm, [KNOWN]) or at_end(table, "fine.both", arm, [SEEN])
-        if values:
-            found[arm] = values
-    if not found:
-        raise NotMeasured("no arm was measured")
-    least = min(found, key=lambda arm: sum(found[arm].values()) / len(found[arm]))
-    return judge_above(list(found[least].values()), 0.9, f"least for {least}")
+    found = {arm: at_end(table, "fine.both", arm, [KNOWN]) or at_end(table, "fine.both", arm, [SEEN]) for arm in ARMS}
+    arm = least(found)
+    return judge_above(list(found[arm].values()), 0.9, f"least for {arm}")
 
 
-def more_in(more: str, less: str) -> Rule:
+def more_in(more: str, fewer: str) -> Rule:
     """More of what was never seen is right in one arm than in the other, the same seed of both."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        high, low = unseen(table, more), unseen(table, less)
-        seeds = sorted(high.keys() & low.keys())
-        if not seeds:
-            raise NotMeasured(f"{more} and {less} share no seed")
+        values = less(unseen(table, more), unseen(table, fewer), f"{more} and {fewer}")
         beside = ", ".join(
-            f"{arm} {_mean(unseen(table, arm)):.2f} (darkest {_mean(unseen(table, arm, 'darkest')):.2f})"
-            for arm in (more, less)
+            f"{arm} {mean(unseen(table, arm)):.2f} (darkest {mean(unseen(table, arm, 'darkest')):.2f})"
+            for arm in (more, fewer)
         )
-        return judge_above([high[seed] - low[seed] for seed in seeds], 0.0, beside)
+        return judge_above(list(values.values()), 0.0, beside)
 
     return judge
 
@@ -76,7 +68,7 @@ def tells(account: str, other_sets: bool = False) -> Rule:
         if not errors:
             raise NotMeasured("no seed has all of the sets and what is expected of them")
         beside = "" if other_sets else ", ".join(
-            f"{arm} {_mean(told(table, account, arm)):.2f} ({_mean(unseen(table, arm)):.2f})" for arm in ARMS
+            f"{arm} {mean(told(table, account, arm)):.2f} ({mean(unseen(table, arm)):.2f})" for arm in ARMS
         )  # fmt: skip
         return judge_below(list(errors.values()), CLOSE, beside and f"expected (found): {beside}")
 
@@ -93,10 +85,6 @@ def errors_of(table: pl.DataFrame, account: str, names: Collection[str]) -> dict
         seed: sum(abs(expected[seed] - found[seed]) for expected, found in pairs) / len(pairs)
         for seed in sorted(seeds)
     }  # fmt: skip
-
-
-def _mean(values: dict[int, float]) -> float:
-    return sum(values.values()) / len(values) if values else float("nan")
 
 
 _NAMES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from recombine.lab.by_seed import least, less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
 from recombine.lab.table import at_end
 from recombine.studies.bumps.claims_compose import null_of
@@ -45,11 +46,8 @@ def composes(table: pl.DataFrame) -> Judgement:
 def recalls_seen(table: pl.DataFrame) -> Judgement:
     """CB0: accuracy where bumps were seen, at the arm where that is least."""
     found = {arm: at_end(table, "darkest.both", arm, [SEEN]) for arm in _trained(table)}
-    found = {arm: values for arm, values in found.items() if values}
-    if not found:
-        raise NotMeasured("no arm was measured where bumps were seen")
-    least = min(found, key=lambda arm: sum(found[arm].values()) / len(found[arm]))
-    return judge_above(list(found[least].values()), 0.9, f"least for {least}")
+    arm = least(found, "no arm was measured where bumps were seen")
+    return judge_above(list(found[arm].values()), 0.9, f"least for {arm}")
 
 
 def few_are_as_good(table: pl.DataFrame) -> Judgement:
@@ -75,12 +73,8 @@ def beyond_recall(percent: int) -> Callable[[pl.DataFrame], Judgement]:
 
 def _difference(table: pl.DataFrame, arm: str, other: str, bound: float) -> Judgement:
     own, beside = held_out(table, arm), held_out(table, other)
-    seeds = sorted(own.keys() & beside.keys())
-    if not seeds:
-        raise NotMeasured(f"{arm} and {other} share no seed")
-    means = (sum(each[seed] for seed in seeds) / len(seeds) for each in (own, beside))
-    note = "{:.2f} and {:.2f}".format(*means)
-    return judge_above([own[seed] - beside[seed] for seed in seeds], bound, note)
+    values = less(own, beside, f"{arm} and {other}")
+    return judge_above(list(values.values()), bound, f"{mean(own):.2f} and {mean(beside):.2f}")
 
 
 def _trained(table: pl.DataFrame) -> list[str]:

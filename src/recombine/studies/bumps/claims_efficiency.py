@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from recombine.lab.by_seed import least
 from recombine.lab.claims import (
     Claim,
     Judgement,
@@ -137,26 +138,21 @@ def slopes(found: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
 
 def seen_are_drawn(table: pl.DataFrame) -> Judgement:
     """DE0: accuracy outside of the square where all bumps there were seen, at the kind and size where it is least."""
-    whole = {arm: list(values.values()) for (arm, region), values in _ends(table).items()
-             if region == SEEN and arm.endswith("-1")}  # fmt: skip
-    if not whole:
-        raise NotMeasured("no arm has seen all bumps outside of the square")
-    least = min(whole, key=lambda arm: float(np.mean(whole[arm])))
-    return judge_above(whole[least], 0.9, f"least for {least}")
+    whole = {arm: values for (arm, region), values in _ends(table).items() if region == SEEN and arm.endswith("-1")}
+    arm = least(whole, "no arm has seen all bumps outside of the square")
+    return judge_above(list(whole[arm].values()), 0.9, f"least for {arm}")
 
 
 def right_are_bumps(table: pl.DataFrame) -> Judgement:
     """DE0b: of the samples whose darkest pixel is right, those that show a bump, in the arm where it is least."""
     place, bump = _ends(table), _ends(table, "bump")
-    shares: dict[str, list[float]] = {}
+    shares: dict[str, dict[int, float]] = {}
     for arm, region in bump:
         if region == HELD_OUT and arm.startswith(WITH) and not arm.endswith("-0"):
-            drawn = _overall(bump, arm)
-            shares[arm] = [drawn[seed] / each for seed, each in _overall(place, arm).items() if each and seed in drawn]
-    if not any(shares.values()):
-        raise NotMeasured("what is drawn was not told from where it is drawn")
-    least = min((arm for arm in shares if shares[arm]), key=lambda arm: float(np.mean(shares[arm])))
-    return judge_above(shares[least], 0.9, f"least for {least}")
+            drawn, right = _overall(bump, arm), _overall(place, arm)
+            shares[arm] = {seed: drawn[seed] / right[seed] for seed in drawn if right.get(seed)}
+    lowest = least(shares, "what is drawn was not told from where it is drawn")
+    return judge_above(list(shares[lowest].values()), 0.9, f"least for {lowest}")
 
 
 def right_without_bumps(judged: Judged) -> Callable[[pl.DataFrame], Judgement]:

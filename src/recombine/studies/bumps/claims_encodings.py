@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from recombine.lab.by_seed import less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.studies.bumps.claims_compose import BOTH, CROSSING, HELD_COORDINATE, Asked, accuracy, null_of
 from recombine.worlds.holdouts import SEEN
@@ -50,9 +51,8 @@ def more_than_raw(encoding: str, asked: tuple[Asked, ...]) -> Rule:
 
     def judge(table: pl.DataFrame) -> Judgement:
         other, raw = means(table, _learnt(table, encoding), asked), means(table, arm_of("2D", RAW), asked)
-        seeds = sorted(other.keys() & raw.keys())
-        values = [other[seed] - raw[seed] for seed in seeds]
-        return judge_above(values, 0.0, f"raw: {sum(raw.values()) / len(raw):.2f}")
+        values = less(other, raw, f"{encoding} and {RAW}")
+        return judge_above(list(values.values()), 0.0, f"raw: {mean(raw):.2f}")
 
     return judge
 

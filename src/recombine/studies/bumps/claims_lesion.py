@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recombine.instruments.band_evaluation import BAND
+from recombine.lab.by_seed import rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.lab.table import at_end
 from recombine.studies.bumps.claims_compose import null_of
@@ -52,10 +53,8 @@ def over_widths(
 
 def falls_all_the_way(table: pl.DataFrame) -> Judgement:
     """The rank correlation of width and accuracy, a value a seed."""
-    from scipy.stats import spearmanr
-
     widths, values = _band(table)
-    ranks = [0.0 if np.ptp(each) == 0 else float(spearmanr(widths, each).statistic) for each in values]
+    ranks = [rank_correlation(widths, each) for each in values]
     return judge_below(ranks, ORDERED, _listed(widths, values))
 
 

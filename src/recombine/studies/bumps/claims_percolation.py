@@ -18,6 +18,7 @@ from recombine.instruments.bump_evaluation import ALL
 from recombine.instruments.bump_subject import KNOWN, NEW
 from recombine.instruments.label_losses import LOSS
 from recombine.instruments.learned_maps import NEIGHBOURS, MapLook
+from recombine.lab.by_seed import least, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.lab.table import at_end
 from recombine.studies.bumps.claims_percolation_theory import moments
@@ -100,17 +101,13 @@ def much_is_enough(table: pl.DataFrame) -> Judgement:
 
 def learnt_when_all_is_seen(table: pl.DataFrame) -> Judgement:
     """PC0: accuracy with the whole lattice, at the width where that is least."""
-    whole = {width: list(values.values()) for (width, lam), values in accuracies(table).items() if lam == 1}
-    if not whole:
-        raise NotMeasured("no width was trained on the whole lattice")
-    width = min(whole, key=lambda width: float(np.mean(whole[width])))
-    return judge_above(whole[width], 0.9, f"least at sigma = {width:g}")
+    whole = {width: values for (width, lam), values in accuracies(table).items() if lam == 1}
+    width = least(whole, "no width was trained on the whole lattice")
+    return judge_above(list(whole[width].values()), 0.9, f"least at sigma = {width:g}")
 
 
 def follows_in_order(table: pl.DataFrame) -> Judgement:
     """PC4: the rank correlation over widths of the lambda at which half is learnt with the critical one of theory."""
-    from scipy.stats import spearmanr
-
     learnt, theory = half_learnt(table), moments(table, THEORY)
     values = []
     for seed in sorted(theory):
@@ -118,7 +115,7 @@ def follows_in_order(table: pl.DataFrame) -> Judgement:
         model = [_ranked(learnt[width][seed]) for width in widths]
         expected = [min(theory[seed].get((width, THRESHOLDS[0]), math.nan), 2.0) for width in widths]
         if len(set(expected)) > 1 and not any(map(math.isnan, expected)):
-            values.append(float(spearmanr(model, expected).statistic) if len(set(model)) > 1 else 0.0)
+            values.append(rank_correlation(model, expected))
     return judge_above(values, 0.8, "any order in sigma would do: theory has the same one at every threshold")
 
 

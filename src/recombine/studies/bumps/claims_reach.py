@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from recombine.instruments.band_evaluation import BAND
 from recombine.instruments.bump_subject import KNOWN, NEW
-from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above
+from recombine.lab.by_seed import least, less, mean
+from recombine.lab.claims import Claim, Judgement, judge_above
 from recombine.lab.table import at_end
 from recombine.studies.bumps.claims_encodings import LONG, RAW
 from recombine.worlds.holdouts import SEEN
@@ -56,24 +57,18 @@ def farther(reading: Reading, near: str, far: str) -> Rule:
     """With one code more is right than with another, the same seed of both."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        less, more = reading(table, near), reading(table, far)
-        seeds = sorted(less.keys() & more.keys())
-        if not seeds:
-            raise NotMeasured(f"{near} and {far} share no seed")
-        means = {code: sum(each.values()) / len(each) for code, each in ((near, less), (far, more))}
-        beside = ", ".join(f"{code} {mean:.2f}" for code, mean in means.items())
-        return judge_above([more[seed] - less[seed] for seed in seeds], 0.0, beside)
+        fewer, more = reading(table, near), reading(table, far)
+        values = less(more, fewer, f"{near} and {far}")
+        return judge_above(list(values.values()), 0.0, f"{near} {mean(fewer):.2f}, {far} {mean(more):.2f}")
 
     return judge
 
 
 def all_seen(table: pl.DataFrame) -> Judgement:
     """What was seen is right, with the code where that is least."""
-    found = {code: values for code in CODES if (values := seen(table, code))}
-    if not found:
-        raise NotMeasured("no code was measured")
-    least = min(found, key=lambda code: sum(found[code].values()) / len(found[code]))
-    return judge_above(list(found[least].values()), 0.9, f"least with {least}")
+    found = {code: seen(table, code) for code in CODES}
+    code = least(found, "no code was measured")
+    return judge_above(list(found[code].values()), 0.9, f"least with {code}")
 
 
 _NAMES = {SHORT: "short sinusoids", RAW: "the paper's sinusoids", LONG: "long sinusoids"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recombine.instruments.colour_evaluation import BOTTLENECK, DATA, LINEAR, PAIR, PIXELS
 from recombine.instruments.counting import k_max
+from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.lab.table import curves
 from recombine.studies.local_scores.claims_length import recall_by_count
@@ -76,9 +77,8 @@ def nearer_to_zero(arm: str, bound: float) -> Rule:
 
     def judge(table: pl.DataFrame) -> Judgement:
         pixels, features = interference(table, arm, PIXELS), interference(table, arm, BOTTLENECK)
-        seeds = sorted(pixels.keys() & features.keys())
-        note = f"{_mean(pixels):.2f} in pixels, {_mean(features):.2f} in the bottleneck"
-        return judge_above([pixels[s] - features[s] for s in seeds], bound, note)
+        note = f"{mean(pixels):.2f} in pixels, {mean(features):.2f} in the bottleneck"
+        return judge_above(list(less(pixels, features).values()), bound, note)
 
     return judge
 
@@ -109,8 +109,6 @@ def as_the_parent_says(table: pl.DataFrame) -> Judgement:
 
 def _ranks(table: pl.DataFrame, arm: str, one: str, other: str, absolute: bool) -> dict[int, float]:
     """For each seed: Spearman's correlation over pairs of two readings; 0 where either is the same for all."""
-    from scipy.stats import spearmanr
-
     first, second, ranks = by_pair(table, arm, one), by_pair(table, arm, other), dict[int, float]()
     for seed in sorted(first.keys() & second.keys()):
         pairs = sorted(first[seed].keys() & second[seed].keys())
@@ -118,7 +116,7 @@ def _ranks(table: pl.DataFrame, arm: str, one: str, other: str, absolute: bool) 
         if absolute:
             values[:, 0] = np.abs(values[:, 0])
         if len(pairs) >= 3:
-            ranks[seed] = float(spearmanr(*values.T).statistic) if np.ptp(values, axis=0).all() else 0.0
+            ranks[seed] = rank_correlation(*values.T)
     if not ranks:
         raise NotMeasured(f"no seed of {arm} has three pairs of both {one} and {other}")
     return ranks
@@ -143,10 +141,6 @@ def _chance_note(table: pl.DataFrame, arm: str) -> str:
     shown = {name: np.mean([own[most] for own in found.values()]) for name, found in
              (("recall", recall), ("chance", chance))}  # fmt: skip
     return f"with {most} colours recall {shown['recall']:.2f}, by chance {shown['chance']:.2f}"
-
-
-def _mean(values: Mapping[int, float]) -> float:
-    return float(np.mean(list(values.values())))
 
 
 COLOURS = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recombine.instruments.counting import k_max
+from recombine.lab.by_seed import less, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
 from recombine.studies.local_scores.claims_length import recall_by_count
 
@@ -49,8 +50,7 @@ def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:
 
 def loss(table: pl.DataFrame, arm: str, other: str) -> dict[int, float]:
     """K_max of one arm less that of another, for each seed that has both."""
-    first, second = longest(table, arm), longest(table, other)
-    return {seed: float(first[seed] - second[seed]) for seed in sorted(first.keys() & second.keys())}
+    return less(longest(table, arm), longest(table, other), f"{arm} and {other}")
 
 
 def falls(arm: str, other: str, bound: float) -> Callable[[pl.DataFrame], Judgement]:
@@ -66,13 +66,11 @@ def keeps(arm: str, other: str, bound: float) -> Callable[[pl.DataFrame], Judgem
 def labels_cost_more(table: pl.DataFrame) -> Judgement:
     """What a larger condition field costs less what a larger pixel field costs, in K_max."""
     told, seen = loss(table, NEAR, FAR), loss(table, NEAR, fields_arm(6, 2))
-    return judge_above([told[seed] - seen[seed] for seed in sorted(told.keys() & seen.keys())], 1.0)
+    return judge_above(list(less(told, seen).values()), 1.0)
 
 
 def machines_rank(table: pl.DataFrame) -> Judgement:
     """For each seed: rank correlation over pairs of fields between the recall of network and of machine."""
-    from scipy.stats import spearmanr
-
     pairs: dict[int, list[tuple[float, float]]] = {}
     for arm in dict.fromkeys(table["arm"].to_list()):
         if fields_of(arm) is None or arm.startswith("machine"):
@@ -86,9 +84,7 @@ def machines_rank(table: pl.DataFrame) -> Judgement:
     found = [np.array(pairs[seed]).T for seed in sorted(pairs) if len(pairs[seed]) >= FEWEST]  # [2, fields] each
     if not found:
         raise NotMeasured(f"no seed has networks and machines of {FEWEST} pairs of fields with {MANY} labels")
-    # Where all are alike there is nothing to rank, and nothing that was predicted.
-    ranks = [0.0 if min(np.ptp(pair, axis=1)) == 0 else float(spearmanr(*pair).statistic) for pair in found]
-    return judge_above(ranks, 0.6)
+    return judge_above([rank_correlation(*pair) for pair in found], 0.6)
 
 
 NEAR, FAR = fields_arm(2, 2), fields_arm(2, 8)

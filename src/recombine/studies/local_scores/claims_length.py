@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from recombine.instruments.counting import RECALL, KMax, k_max
+from recombine.lab.by_seed import less
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_every
 from recombine.lab.table import curves
 
@@ -73,11 +74,8 @@ def further(one: tuple[str, str], other: tuple[str, str], bound: float) -> Calla
     """K_max of one arm less that of another, a value a seed, is above a bound."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        first, second = _steady(table, *one), _steady(table, *other)
-        seeds = sorted(first.keys() & second.keys())
-        if not seeds:
-            raise NotMeasured(f"{arm_of(*one)} and {arm_of(*other)} share no seed")
-        return judge_above([first[s] - second[s] for s in seeds], bound)
+        values = less(_steady(table, *one), _steady(table, *other), f"{arm_of(*one)} and {arm_of(*other)}")
+        return judge_above(list(values.values()), bound)
 
     return judge
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from recombine.lab.by_seed import less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_every
 from recombine.lab.table import at_end
 from recombine.studies.local_scores.claims_length import HEADLINE, WHOLE, arm_of
@@ -46,11 +47,10 @@ def above(one: str, other: str, instrument: str, bound: float) -> Rule:
 
     def judge(table: pl.DataFrame) -> Judgement:
         first, second = (ends(table, arm, instrument) for arm in (one, other))
-        seeds = sorted(first.keys() & second.keys())
-        note = f"{_mean(first.values()):.2f} and {_mean(second.values()):.2f}"
+        note = f"{mean(first):.2f} and {mean(second):.2f}"
         if instrument in CHANCE:
-            note += f"; chance {_mean(ends(table, one, CHANCE[instrument]).values()):.2f}"
-        return judge_above([first[s] - second[s] for s in seeds], bound, note)
+            note += f"; chance {mean(ends(table, one, CHANCE[instrument])):.2f}"
+        return judge_above(list(less(first, second, f"{one} and {other}").values()), bound, note)
 
     return judge
 
@@ -59,9 +59,9 @@ def local(arm: str, holds: bool, bound: float = 0.5) -> Rule:
     """Whether C by removal is nearer to 1 than to chance."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        c, chance = (_mean(ends(table, arm, name).values()) for name in (REMOVED, CHANCE[REMOVED]))
-        others = {name: excess(table, arm, READINGS[name]).values() for name in ("moved", "gradient")}
-        note = f"C {c:.2f}, chance {chance:.2f}; " + ", ".join(f"by {k} {_mean(v):.2f}" for k, v in others.items())
+        c, chance = (mean(ends(table, arm, name)) for name in (REMOVED, CHANCE[REMOVED]))
+        others = {name: excess(table, arm, READINGS[name]) for name in ("moved", "gradient")}
+        note = f"C {c:.2f}, chance {chance:.2f}; " + ", ".join(f"by {k} {mean(v):.2f}" for k, v in others.items())
         return (judge_above if holds else judge_below)(list(excess(table, arm).values()), bound, note)
 
     return judge
@@ -72,7 +72,7 @@ def is_one(arm: str, readings: Iterable[str] = tuple(READINGS)) -> Rule:
 
     def judge(table: pl.DataFrame) -> Judgement:
         found = [ends(table, arm, READINGS[reading]) for reading in readings]
-        lowest = {seed: min(each[seed] for each in found) for seed in found[0]}
+        lowest = {seed: min(each[seed] for each in found) for seed in set.intersection(*map(set, found))}
         note = f"no chance in it; lowest C: {min(lowest.values()):.6f}"
         return judge_every(sum(c >= ONE for c in lowest.values()), len(lowest), note)
 
@@ -93,13 +93,8 @@ def is_zero_beyond(arm: str) -> Rule:
 def machine_is_not_local(table: pl.DataFrame) -> Judgement:
     """C of the global machine by removal, on the scale from chance to 1."""
     found = excess(table, GLOBAL_MACHINE)
-    beyond = _mean(ends(table, GLOBAL_MACHINE, BEYOND).values())
+    beyond = mean(ends(table, GLOBAL_MACHINE, BEYOND))
     return judge_below(list(found.values()), 0.5, f"share of the gradient beyond the patch: {beyond:.2f}")
-
-
-def _mean(values: Iterable[float]) -> float:
-    known = list(values)
-    return sum(known) / len(known)
 
 
 EXP1, EXP2, EXP3, EXP2L, EXP3L = (arm_of(name, HEADLINE) for name in ("1", "2", "3", "2L", "3L"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recombine.instruments.counting import k_max
 from recombine.instruments.machine_evaluation import GLOBAL, LOCAL
+from recombine.lab.by_seed import less
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.studies.local_scores.claims_length import HEADLINE, arm_of, recall_by_count
 
@@ -68,8 +69,7 @@ def predicts_better(one: tuple[str, str], other: tuple[str, str], bound: float) 
     """One reading of a network less another (of the same or another), a value a seed, is above a bound."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        first, second = explained(table, *one), explained(table, *other)
-        return judge_above([first[s] - second[s] for s in _shared(first, second)], bound)
+        return judge_above(list(less(explained(table, *one), explained(table, *other)).values()), bound)
 
     return judge
 

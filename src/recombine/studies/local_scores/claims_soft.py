@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recombine.instruments.counting import RECALL, k_max
+from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above
 from recombine.studies.local_scores.claims_length import HEADLINE, arm_of, recall_by_count
 from recombine.studies.local_scores.claims_locality import GRADIENT, REMOVED, excess
@@ -75,7 +76,6 @@ def locality(instrument: str = REMOVED) -> Measure:
 
 def rises(measure: Measure, bound: float) -> Rule:
     """Rank correlation of a measure with the weight, for each seed, is above a bound."""
-    from scipy.stats import spearmanr
 
     def judge(table: pl.DataFrame) -> Judgement:
         swept = weights(table)
@@ -84,8 +84,7 @@ def rises(measure: Measure, bound: float) -> Rule:
         found = [measure(table, soft_arm(weight)) for weight in swept]
         seeds = sorted(set.intersection(*(set(each) for each in found)))
         values = {seed: [each[seed] for each in found] for seed in seeds}
-        # Where all weights do alike there is no trend.
-        ranks = [0.0 if np.ptp(own) == 0 else float(spearmanr(swept, own).statistic) for own in values.values()]
+        ranks = [rank_correlation(swept, own) for own in values.values()]
         means = ", ".join(f"{w:g}: {np.mean(list(each.values())):.2f}" for w, each in zip(swept, found, strict=True))
         return judge_above(ranks, bound, f"means by weight {means}")
 
@@ -97,9 +96,7 @@ def gains(measure: Measure, bound: float) -> Rule:
 
     def judge(table: pl.DataFrame) -> Judgement:
         plain, soft = _ends(table, measure)
-        seeds = sorted(plain.keys() & soft.keys())
-        note = f"{np.mean(list(soft.values())):.2f} and {np.mean(list(plain.values())):.2f}"
-        return judge_above([soft[s] - plain[s] for s in seeds], bound, note)
+        return judge_above(list(less(soft, plain).values()), bound, f"{mean(soft):.2f} and {mean(plain):.2f}")
 
     return judge
 
