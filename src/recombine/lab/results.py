@@ -85,7 +85,17 @@ def read_claims(path: Path) -> list[dict[str, Any]]:
 
 def results_page(results: Path) -> str:
     """RESULTS.md: every committed verdict beside the paper's number, made from `results/` alone."""
-    lines = ["# Results", "", "Generated from `results/` by `recombine report --publish`; do not edit.", ""]
+    lines = [
+        "# Results",
+        "",
+        "Generated from `results/` by `recombine report --publish`; do not edit.",
+        "",
+        "In brackets beside the paper's words: the rule that judges them. Intervals of means over seeds are Student's, of "
+        "shares of seeds exact (Clopper and Pearson), of medians and other statistics bootstrap. A claim holds if all "
+        "of the interval agrees, fails if none does; one about every seed fails if one seed differs. Fewer than five "
+        "seeds decide nothing.",
+        "",
+    ]
     for path in sorted(results.glob("*/*/claims.json")):
         lines += _results_section(path.parent, results.parent)
     return "\n".join(lines)
