@@ -90,10 +90,10 @@ def results_page(results: Path) -> str:
         "",
         "Generated from `results/` by `recombine report --publish`; do not edit.",
         "",
-        "In brackets beside the paper's words: the rule that judges them. Intervals of means over seeds are Student's, of "
-        "shares of seeds exact (Clopper and Pearson), of medians and other statistics bootstrap. A claim holds if all "
-        "of the interval agrees, fails if none does; one about every seed fails if one seed differs. Fewer than five "
-        "seeds decide nothing.",
+        "In brackets beside the paper's words: the rule that judges them. Intervals of means over seeds are Student's, "
+        "of shares of seeds exact (Clopper and Pearson), of medians and other statistics bootstrap. A claim holds if "
+        "all of the interval agrees, fails if none does; one about every seed fails if one seed differs. Fewer than "
+        "five seeds decide nothing.",
         "",
     ]
     for path in sorted(results.glob("*/*/claims.json")):
