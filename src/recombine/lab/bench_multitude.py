@@ -5,6 +5,7 @@ rate 0.01, batches of 128 out of 15,000 points that every net has for itself. `p
 prints the numbers.
 """
 
+import argparse
 import json
 import time
 from typing import Any
@@ -78,4 +79,5 @@ def _points(seed: int, each: int) -> Tensor:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print(json.dumps(benchmark(), indent=2))

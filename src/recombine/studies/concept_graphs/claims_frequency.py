@@ -141,7 +141,7 @@ FREQUENCY = (
     ),
     Claim(
         "F1",
-        "blue is recombined better from few images if they are not also drawn rarely (gain in accuracy at distance 1)",
+        "blue comes out more often from few images if they are not drawn rarely too (gain of the colour at distance 1)",
         "beyond: the paper varies both at once (above 0)",
         count_or_frequency("color"),
     ),
