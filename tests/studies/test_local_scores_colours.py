@@ -20,8 +20,8 @@ from recombine.studies.local_scores.claims_colours import (
     RECALL,
     SINGLE,
     interference,
-    longest,
 )
+from recombine.studies.local_scores.claims_length import longest
 from recombine.studies.local_scores.colours import EXPERIMENT, FULL
 
 PAIRS = list(pairs_of(FULL.world))
@@ -98,7 +98,7 @@ def test_what_was_not_measured_is_not_judged() -> None:
 
 def test_readings() -> None:
     table = table_of(FAR, bottleneck=-0.5)
-    assert set(longest(table, ALL).values()) == {5}
+    assert set(longest(table, ALL, RECALL).values()) == {5}
     assert interference(table, ALL, "middle")[0] == pytest.approx(0.5 * interference(table, ALL, "pixels")[0])
 
 

@@ -18,9 +18,9 @@ from recombine.studies.local_scores.claims_dose import (
     DOSE,
     fields_arm,
     fields_of,
-    longest,
     machine_beside,
 )
+from recombine.studies.local_scores.claims_length import longest
 from recombine.studies.local_scores.dose import BORDER, EXPERIMENT, FULL
 from recombine.studies.local_scores.machine import LocalMachineConfig
 

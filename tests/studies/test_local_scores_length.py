@@ -51,6 +51,11 @@ def test_models_that_go_nowhere_fail() -> None:
     }
 
 
+def test_the_order_is_strict_above_and_allows_a_tie_below() -> None:
+    assert verdicts(table({**PAPER, "1 1-3": PAPER["2L 1-3"]}))["LN1"] == "fails"
+    assert verdicts(table({**PAPER, "2 1-3": PAPER["3 1-3"]}))["LN1"] == "holds"
+
+
 def test_models_that_go_everywhere_fail_where_the_paper_s_do_not() -> None:
     found = verdicts(table(dict.fromkeys(PAPER, 12)))
     assert {name for name, verdict in found.items() if verdict == "fails"} == {"LN1", "LN2d", "LN2e", "LN3", "LN4"}

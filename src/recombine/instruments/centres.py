@@ -34,12 +34,12 @@ class Centres:
     bump: Tensor | None  # [n] bool: more like a bump than like stripes; in a world that has both
 
 
-def find_centres(images: Tensor, world: BumpsWorld, stripes: bool | None = None) -> Centres:
-    """Read images [n, 1, N, N] in [-1, 1]; `stripes`: whether to look for stripes instead of bumps.
+def find_centres(images: Tensor, world: BumpsWorld) -> Centres:
+    """Read images [n, 1, N, N] in [-1, 1], for stripes or for bumps as the world has them.
 
     Templates are fitted on the device of the images, the rest and the answer are on the CPU.
     """
-    stripes = world.pattern == "stripes" if stripes is None else stripes
+    stripes = world.pattern == "stripes"
     there = ((1 - images[:, 0].double()) / 2).clamp(0, 1)  # [n, N, N]: row y, column x
     fine = (_fit_stripes(there, world) if stripes else _fit_bump(there, world)).cpu()
     dark = there.cpu()

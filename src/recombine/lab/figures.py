@@ -264,12 +264,7 @@ def tile(images: NDArray[np.uint8], pad: int = 1, background: int = 255) -> NDAr
     return sheet
 
 
-def sheet_over_time(
-    samples: Mapping[int, NDArray[np.uint8]],
-    nodes: Sequence[str],
-    colors: Sequence[str] | None = None,
-    caption: str = "",
-) -> Figure:
+def sheet_over_time(samples: Mapping[int, NDArray[np.uint8]], nodes: Sequence[str]) -> Figure:
     """Samples of each node (rows, labelled as given) at each moment (columns): {images seen: [nodes, k, H, W, 3]}."""
     for seen, images in samples.items():
         if images.shape[0] != len(nodes):
@@ -288,15 +283,14 @@ def sheet_over_time(
                 if row == 0:
                     axes.set_title(count_text(seen), fontsize=12, loc="center")
                 if column == 0:
-                    color = colors[row] if colors else INK
-                    axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=11, color=color)
-        put_caption(figure, "Columns: images seen.", caption)
+                    axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=11, color=INK)
+        put_caption(figure, "Columns: images seen.")
     return figure
 
 
-def draw_sheet(axes: Axes, images: NDArray[np.uint8], pad: int = 1) -> None:
+def draw_sheet(axes: Axes, images: NDArray[np.uint8]) -> None:
     """Show a grid of images, pixels kept sharp."""
-    axes.imshow(tile(images, pad, background=225), interpolation="nearest")
+    axes.imshow(tile(images, background=225), interpolation="nearest")
     axes.set_xticks([])
     axes.set_yticks([])
     axes.grid(False)

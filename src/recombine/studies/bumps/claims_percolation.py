@@ -45,9 +45,9 @@ def named(width: float, lam: float) -> str:
     return f"sigma-{width:g}-lambda-{lam:g}"
 
 
-def accuracies(table: pl.DataFrame, how: str = "darkest") -> dict[Cell, dict[int, float]]:
+def accuracies(table: pl.DataFrame) -> dict[Cell, dict[int, float]]:
     """{cell: {seed: share of all labels whose sample is right in x and y}} at the end of training, cells ascending."""
-    return _measured(table, f"{how}.both", ALL)
+    return _measured(table, "darkest.both", ALL)
 
 
 def unseen(table: pl.DataFrame) -> dict[Cell, dict[int, float]]:

@@ -31,11 +31,11 @@ def ends(table: pl.DataFrame, instrument: str, node: str = HEADLINE, arm: str = 
     return found
 
 
-def between(instrument: str, low: float, high: float, node: str = HEADLINE) -> Callable[[pl.DataFrame], Judgement]:
+def between(instrument: str, low: float, high: float) -> Callable[[pl.DataFrame], Judgement]:
     """The value at the end lies between bounds."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        return judge_within(list(ends(table, instrument, node).values()), low, high, _nulls(table, instrument))
+        return judge_within(list(ends(table, instrument).values()), low, high, _nulls(table, instrument))
 
     return judge
 

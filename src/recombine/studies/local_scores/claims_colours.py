@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recombine.instruments.colour_evaluation import BOTTLENECK, DATA, LINEAR, PAIR, PIXELS
-from recombine.instruments.counting import k_max
 from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.lab.table import curves
-from recombine.studies.local_scores.claims_length import recall_by_count
+from recombine.studies.local_scores.claims_length import longest, recall_by_count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,11 +45,6 @@ def interference(table: pl.DataFrame, arm: str, representation: str) -> dict[int
     return {seed: float(np.mean(np.abs(list(own.values())))) for seed, own in found.items()}
 
 
-def longest(table: pl.DataFrame, arm: str) -> dict[int, int]:
-    """K_max of each seed, by the rule of `length`."""
-    return {seed: k_max(curve).steady for seed, curve in recall_by_count(table, arm, RECALL).items()}
-
-
 def reader_meets(table: pl.DataFrame) -> Judgement:
     """Recall of the reader on rendered scenes, the lowest over the numbers of colours."""
     return judge_above(list(_calibrated(table, RECALL, min).values()), 0.95)
@@ -69,7 +63,7 @@ def draws_what_it_was_told(table: pl.DataFrame) -> Judgement:
 
 def reaches(arm: str, bound: int) -> Rule:
     """K_max is this or more, a value a seed."""
-    return lambda table: judge_above(list(longest(table, arm).values()), bound - 0.5, _chance_note(table, arm))
+    return lambda table: judge_above(list(longest(table, arm, RECALL).values()), bound - 0.5, _chance_note(table, arm))
 
 
 def nearer_to_zero(arm: str, bound: float) -> Rule:

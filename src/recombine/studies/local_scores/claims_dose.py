@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.instruments.counting import k_max
 from recombine.lab.by_seed import less, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
-from recombine.studies.local_scores.claims_length import recall_by_count
+from recombine.studies.local_scores.claims_length import longest, recall_by_count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,11 +35,6 @@ def fields_of(arm: str) -> tuple[int, int] | None:
 def machine_beside(arm: str) -> str:
     """The arm of the machine with the same fields."""
     return f"machine {arm}"
-
-
-def longest(table: pl.DataFrame, arm: str) -> dict[int, int]:
-    """K_max of each seed."""
-    return {seed: k_max(curve).steady for seed, curve in recall_by_count(table, arm).items()}
 
 
 def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:

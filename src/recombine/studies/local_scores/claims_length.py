@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from recombine.instruments.counting import RECALL, KMax, k_max
+from recombine.instruments.counting import RECALL, k_max
 from recombine.lab.by_seed import less
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_every
 from recombine.lab.table import curves
@@ -32,36 +32,24 @@ def recall_by_count(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> 
     return found
 
 
-def longest(table: pl.DataFrame, experiment: str, objects: str = HEADLINE) -> dict[int, KMax]:
+def longest(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> dict[int, float]:
     """K_max of each seed."""
-    return {seed: k_max(curve) for seed, curve in recall_by_count(table, arm_of(experiment, objects)).items()}
+    return {seed: float(k_max(curve).steady) for seed, curve in recall_by_count(table, arm, instrument).items()}
 
 
-def _steady(table: pl.DataFrame, experiment: str, objects: str = HEADLINE) -> dict[int, int]:
-    return {seed: found.steady for seed, found in longest(table, experiment, objects).items()}
-
-
-def reaches(experiment: str, bound: int, objects: str = HEADLINE) -> Callable[[pl.DataFrame], Judgement]:
+def reaches(arm: str, bound: int) -> Callable[[pl.DataFrame], Judgement]:
     """K_max is this or more, a value a seed."""
-
-    def judge(table: pl.DataFrame) -> Judgement:
-        return judge_above(list(_steady(table, experiment, objects).values()), bound - 0.5)
-
-    return judge
+    return lambda table: judge_above(list(longest(table, arm).values()), bound - 0.5)
 
 
-def stays(experiment: str, bound: int, objects: str = HEADLINE) -> Callable[[pl.DataFrame], Judgement]:
+def stays(arm: str, bound: int) -> Callable[[pl.DataFrame], Judgement]:
     """K_max is this or less."""
-
-    def judge(table: pl.DataFrame) -> Judgement:
-        return judge_below(list(_steady(table, experiment, objects).values()), bound + 0.5)
-
-    return judge
+    return lambda table: judge_below(list(longest(table, arm).values()), bound + 0.5)
 
 
 def in_order(table: pl.DataFrame) -> Judgement:
     """Seeds in which 2L and 3L go further than Exp 1, that further than Exp 3, and that at least as far as Exp 2."""
-    found = {name: _steady(table, name) for name in ("1", "2", "3", "2L", "3L")}
+    found = {name: longest(table, arm_of(name, HEADLINE)) for name in ("1", "2", "3", "2L", "3L")}
     seeds = sorted(set.intersection(*(set(each) for each in found.values())))
     if not seeds:
         raise NotMeasured("no seed has all five experiments")
@@ -70,14 +58,11 @@ def in_order(table: pl.DataFrame) -> Judgement:
     return judge_every(sum(right), len(right), f"mean K_max: {means}")
 
 
-def further(one: tuple[str, str], other: tuple[str, str], bound: float) -> Callable[[pl.DataFrame], Judgement]:
+def further(one: str, other: str, bound: float) -> Callable[[pl.DataFrame], Judgement]:
     """K_max of one arm less that of another, a value a seed, is above a bound."""
-
-    def judge(table: pl.DataFrame) -> Judgement:
-        values = less(_steady(table, *one), _steady(table, *other), f"{arm_of(*one)} and {arm_of(*other)}")
-        return judge_above(list(values.values()), bound)
-
-    return judge
+    return lambda table: judge_above(
+        list(less(longest(table, one), longest(table, other), f"{one} and {other}").values()), bound
+    )
 
 
 def trained_are_met(table: pl.DataFrame) -> Judgement:
@@ -104,13 +89,13 @@ LENGTH = (
           finder_is_right, general=True),
     Claim("LN1", "K_max in order: 2L and 3L above Exp 1, that above Exp 3, that not below Exp 2 (share of seeds)",
           "9, 9 > 7 > 3 > 2", in_order),
-    Claim("LN2a", "Exp 1 goes well beyond 3 labels (K_max)", "7 (at least 5)", reaches("1", 5)),
-    Claim("LN2b", "Exp 2L does (K_max)", "9 (at least 6)", reaches("2L", 6)),
-    Claim("LN2c", "Exp 3L does (K_max)", "9 (at least 6)", reaches("3L", 6)),
-    Claim("LN2d", "Exp 2 does not (K_max)", "2 (at most 3)", stays("2", 3)),
-    Claim("LN2e", "Exp 3 does not (K_max)", "3 (at most 4)", stays("3", 4)),
+    Claim("LN2a", "Exp 1 goes well beyond 3 labels (K_max)", "7 (at least 5)", reaches(arm_of("1", HEADLINE), 5)),
+    Claim("LN2b", "Exp 2L does (K_max)", "9 (at least 6)", reaches(arm_of("2L", HEADLINE), 6)),
+    Claim("LN2c", "Exp 3L does (K_max)", "9 (at least 6)", reaches(arm_of("3L", HEADLINE), 6)),
+    Claim("LN2d", "Exp 2 does not (K_max)", "2 (at most 3)", stays(arm_of("2", HEADLINE), 3)),
+    Claim("LN2e", "Exp 3 does not (K_max)", "3 (at most 4)", stays(arm_of("3", HEADLINE), 4)),
     Claim("LN3", "trained on single objects, a local network goes further than a plain one (difference of K_max)",
-          "5 against 1 (above 2)", further(("2L", "1"), ("2", "1"), 2.0)),
+          "5 against 1 (above 2)", further(arm_of("2L", "1"), arm_of("2", "1"), 2.0)),
     Claim("LN4", "a patch as large as the image takes the gain away (difference of K_max)", "fails again (above 2)",
-          further(("2L", HEADLINE), ("2L whole", HEADLINE), 2.0)),
+          further(arm_of("2L", HEADLINE), WHOLE, 2.0)),
 )  # fmt: skip

@@ -55,14 +55,14 @@ def above(one: str, other: str, instrument: str, bound: float) -> Rule:
     return judge
 
 
-def local(arm: str, holds: bool, bound: float = 0.5) -> Rule:
+def local(arm: str, holds: bool) -> Rule:
     """Whether C by removal is nearer to 1 than to chance."""
 
     def judge(table: pl.DataFrame) -> Judgement:
         c, chance = (mean(ends(table, arm, name)) for name in (REMOVED, CHANCE[REMOVED]))
         others = {name: excess(table, arm, READINGS[name]) for name in ("moved", "gradient")}
         note = f"C {c:.2f}, chance {chance:.2f}; " + ", ".join(f"by {k} {mean(v):.2f}" for k, v in others.items())
-        return (judge_above if holds else judge_below)(list(excess(table, arm).values()), bound, note)
+        return (judge_above if holds else judge_below)(list(excess(table, arm).values()), 0.5, note)
 
     return judge
 

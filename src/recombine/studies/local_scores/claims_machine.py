@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from recombine.instruments.counting import k_max
 from recombine.instruments.machine_evaluation import GLOBAL, LOCAL
 from recombine.lab.by_seed import less
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
-from recombine.studies.local_scores.claims_length import HEADLINE, arm_of, recall_by_count
+from recombine.studies.local_scores.claims_length import HEADLINE, arm_of, reaches, recall_by_count, stays
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,24 +20,6 @@ MANY = 6  # labels at which machines of different fields are compared
 def machine_arm(experiment: str, objects: str, radius: int | None) -> str:
     """How the arms of machines are called: "machine 2 k=2 1-3"."""
     return f"machine {experiment} {'global' if radius is None else f'k={radius}'} {objects}"
-
-
-def reaches(arm: str, bound: int) -> Callable[[pl.DataFrame], Judgement]:
-    """K_max is this or more, a value a seed."""
-
-    def judge(table: pl.DataFrame) -> Judgement:
-        return judge_above([k_max(curve).steady for curve in recall_by_count(table, arm).values()], bound - 0.5)
-
-    return judge
-
-
-def stays(arm: str, bound: int) -> Callable[[pl.DataFrame], Judgement]:
-    """K_max is this or less."""
-
-    def judge(table: pl.DataFrame) -> Judgement:
-        return judge_below([k_max(curve).steady for curve in recall_by_count(table, arm).values()], bound + 0.5)
-
-    return judge
 
 
 def better(arm: str, other: str, bound: float) -> Callable[[pl.DataFrame], Judgement]:

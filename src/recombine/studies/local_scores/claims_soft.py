@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.instruments.counting import RECALL, k_max
+from recombine.instruments.counting import RECALL
 from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above
-from recombine.studies.local_scores.claims_length import HEADLINE, arm_of, recall_by_count
+from recombine.studies.local_scores.claims_length import HEADLINE, arm_of, longest, recall_by_count
 from recombine.studies.local_scores.claims_locality import GRADIENT, REMOVED, excess
 
 if TYPE_CHECKING:
@@ -62,11 +62,6 @@ def beyond_chance(table: pl.DataFrame, arm: str) -> dict[int, float]:
 def with_one(table: pl.DataFrame, arm: str) -> dict[int, float]:
     """Recall of each seed with one label, as in training."""
     return {seed: curve[1] for seed, curve in recall_by_count(table, arm).items() if 1 in curve}
-
-
-def longest(table: pl.DataFrame, arm: str) -> dict[int, float]:
-    """K_max of each seed."""
-    return {seed: float(k_max(curve).steady) for seed, curve in recall_by_count(table, arm).items()}
 
 
 def locality(instrument: str = REMOVED) -> Measure:

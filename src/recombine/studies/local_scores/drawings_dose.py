@@ -16,10 +16,10 @@ from recombine.studies.local_scores.claims_dose import (
     MANY,
     fields_arm,
     fields_of,
-    longest,
     machine_beside,
     with_many,
 )
+from recombine.studies.local_scores.claims_length import longest
 
 Measure = Callable[[pl.DataFrame, str], Mapping[int, float]]
 COLORS = {"both fields": "#0072B2", "condition field": "#D55E00", "pixel field": "#009E73", "by noise": "#CC79A7"}

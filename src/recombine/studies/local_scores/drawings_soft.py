@@ -19,7 +19,7 @@ from recombine.lab.figures import (
     put_caption,
     seeds_text,
 )
-from recombine.studies.local_scores.claims_length import recall_by_count
+from recombine.studies.local_scores.claims_length import longest, recall_by_count
 from recombine.studies.local_scores.claims_locality import GRADIENT
 from recombine.studies.local_scores.claims_soft import (
     BEYOND,
@@ -28,7 +28,6 @@ from recombine.studies.local_scores.claims_soft import (
     Measure,
     beyond,
     locality,
-    longest,
     soft_arm,
     weights,
 )
