@@ -182,6 +182,19 @@ def test_a_planned_command_runs_in_a_shell(call: Call, tmp_path: Path) -> None:
     assert not (tmp_path / "experiments").exists()
 
 
+def test_status_of_an_experiment_names_its_arms(call: Call, smoke_store: Path) -> None:
+    asked = ("status", NAME, "--budget", "smoke", "--store", smoke_store)
+    rows = json.loads(call(*asked, "--json").out)
+    planned = {run.address: (run.arm, run.seed) for run in make_plan(EXPERIMENT, "smoke").runs}
+    assert {row["run"]: (row["arm"], row["seed"]) for row in rows} == planned
+    assert f"seed 0, {rows[0]['arm']}" in call(*asked).out
+
+
+def test_bench_needs_a_time(call: Call) -> None:
+    for seconds in ("nan", "-1", "0", "soon"):
+        assert_refused(call("bench", "--seconds", seconds), 2, "--seconds", seconds)
+
+
 def test_status(call: Call, smoke_copy: Path, tiny: RunConfig) -> None:
     stopped = Store(smoke_copy).run(tiny.address)
     stopped.write_config(tiny)

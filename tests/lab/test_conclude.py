@@ -113,13 +113,14 @@ def test_overridden_settings_have_an_answer_of_their_own() -> None:
 
 
 def test_the_command_makes_the_same_plan_again() -> None:
-    from recombine.cli import _parser, _plans
+    from recombine.cli import _parser
+    from recombine.commands import plans_of
 
     overrides = {"split.train": ["000", "111"], "evaluation.audit": None, "training.rate": 0.5, "prediction": "x0"}
     plan = make_plan(EXPERIMENT, "smoke", 2, overrides)
     words = shlex.split(command_of(plan))
     assert words[0] == "recombine"
-    (again,) = _plans(_parser().parse_args(words[1:]))
+    (again,) = plans_of(_parser().parse_args(words[1:]))
     assert [run.address for run in again.runs] == [run.address for run in plan.runs]
     assert variant(again) == variant(plan)
 

@@ -55,7 +55,7 @@ def integrate(slope: Callable[[Tensor], Tensor], start: Tensor, times: Tensor) -
     return torch.from_numpy(found.y.T.copy()).reshape(len(times), *start.shape)
 
 
-def same(one: Tensor, other: Tensor, within: float = 1e-10) -> None:
+def assert_same(one: Tensor, other: Tensor, within: float = 1e-10) -> None:
     torch.testing.assert_close(one, other.expand_as(one), rtol=0, atol=within)
 
 
@@ -71,9 +71,9 @@ def test_one_layer_is_what_integration_finds(seed: int, d: int) -> None:
     a, start, identity = moments(seed, d), draw(seed, 2, d, d), torch.eye(d, dtype=torch.float64)
     a[-1] = 0  # an idle coordinate stays
     found = one_layer(a, start, TIMES)
-    same(found, integrate(lambda w: -(w - identity) @ torch.diag(a), start, TIMES))
+    assert_same(found, integrate(lambda w: -(w - identity) @ torch.diag(a), start, TIMES))
     z = draw(seed + 1, d)
-    same(answer(a, start, TIMES, z), found @ z)
+    assert_same(answer(a, start, TIMES, z), found @ z)
 
 
 def test_theorem_4_1_as_printed() -> None:
@@ -83,7 +83,7 @@ def test_theorem_4_1_as_printed() -> None:
     start, t = draw(0, 1, 3, 3), 1.3
     decay = torch.exp(-a * t)
     printed = torch.tensor([1, 1, 0]) * (1 - decay) * z + start[0] @ (decay * z)
-    same(answer(a, start, torch.tensor([t], dtype=torch.float64), z)[0, 0], printed, 1e-14)
+    assert_same(answer(a, start, torch.tensor([t], dtype=torch.float64), z)[0, 0], printed, 1e-14)
 
 
 @few
@@ -94,14 +94,14 @@ def test_a_layer_with_bias_is_what_integration_finds(seed: int, concepts: int, o
     world = MixtureWorld(dimensions=concepts, signals=signals, spreads=(0.05,) * concepts, origin=origin)
     moment, start = augmented(world), draw(seed, 2, concepts, concepts + 1)
     cross = moment[:concepts]  # B = E[x phi^T]
-    same(affine(moment, start, TIMES), integrate(lambda theta: -(theta @ moment - cross), start, TIMES))
+    assert_same(affine(moment, start, TIMES), integrate(lambda theta: -(theta @ moment - cross), start, TIMES))
 
 
 def test_augmented_moments_are_those_of_the_points() -> None:
     world = MixtureWorld(dimensions=3, signals=(1.0, 2.0), spreads=(0.3, 0.1), origin=True)
     points = world.points(20_000, 0)
     phi = torch.cat([points, torch.ones(len(points), 1, dtype=torch.float64)], 1)
-    same(phi.T @ phi / len(phi), augmented(world), 0.01)
+    assert_same(phi.T @ phi / len(phi), augmented(world), 0.01)
 
 
 def test_a_bias_without_the_origin_leaves_the_probe_unlearned() -> None:
@@ -119,7 +119,7 @@ def test_log_residuals_fall_at_the_rate_of_their_moment() -> None:
     z = torch.tensor([1.0, 2.0], dtype=torch.float64)
     times = torch.linspace(0.5, 4, 30, dtype=torch.float64)
     exact = log_residual_slope(times, z - answer(a, torch.zeros(1, 2, 2), times, z))
-    same(exact, -a[None], 1e-12)
+    assert_same(exact, -a[None], 1e-12)
     small = log_residual_slope(times, z - answer(a, gaussian_start(50, 2, 2, 1e-4, 0), times, z))
     assert (small / -a - 1).abs().max() < 0.02
     assert float(log_residual_slope(times, -torch.exp(-3 * times))) == pytest.approx(-3)
@@ -137,7 +137,7 @@ def test_terms_add_up_to_the_motion_of_the_factors(seed: int, d: int, h: int) ->
     factors = factors.detach()
     motion = -(gradient @ factors.mT + factors @ gradient.mT)
     growth, suppression, noise = terms(factors @ factors.mT, a)
-    same(2 * (growth - suppression - noise) / (1 + motion.abs().max()), motion / (1 + motion.abs().max()))
+    assert_same(2 * (growth - suppression - noise) / (1 + motion.abs().max()), motion / (1 + motion.abs().max()))
 
 
 def test_terms_by_hand() -> None:
@@ -163,7 +163,7 @@ def test_flow_is_what_integration_of_the_gradient_finds(seed: int, d: int, h: in
         return -gradient
 
     factors = integrate(slope, start, times)
-    same(weights, factors @ factors.mT, 1e-7)
+    assert_same(weights, factors @ factors.mT, 1e-7)
 
 
 def test_flow_is_of_the_fourth_order() -> None:
@@ -177,7 +177,7 @@ def test_flow_is_of_the_fourth_order() -> None:
 def test_flow_stays_positive_semidefinite_and_eigenvalues_move_towards_one() -> None:
     a, start = moments(1, 4), torch.cat([gaussian_start(30, 4, 4, s, 0) for s in (0.1, 1.0)])
     times, weights = flow(start, a, 0.01, 1000, keep=20)
-    same(times, 0.2 * torch.arange(51, dtype=torch.float64), 1e-14)
+    assert_same(times, 0.2 * torch.arange(51, dtype=torch.float64), 1e-14)
     eigenvalues = torch.linalg.eigvalsh(weights)
     assert eigenvalues.min() > -1e-12
     assert (eigenvalues.amax(2).diff(dim=0).sign() * (1 - eigenvalues.amax(2)[1:])).min() > -1e-9
@@ -200,9 +200,9 @@ def test_euler_steps_on_w_as_the_scripts_do() -> None:
     weights = start @ start.mT
     times, slow, _ = euler_on_w(weights, a, 1e-3, 2000, keep=2000)
     assert times.tolist() == [0, 2]
-    same(slow[-1], flow(start, a, 0.01, 100, keep=100)[1][-1], 3e-3)
+    assert_same(slow[-1], flow(start, a, 0.01, 100, keep=100)[1][-1], 3e-3)
     growth, suppression, noise = terms(weights, a**2)
-    same(euler_on_w(weights, a, 0.01, 1, power=2)[1][1], weights + 0.01 * (growth - suppression - noise), 1e-14)
+    assert_same(euler_on_w(weights, a, 0.01, 1, power=2)[1][1], weights + 0.01 * (growth - suppression - noise), 1e-14)
 
 
 def test_euler_diverges_only_where_semidefiniteness_is_lost() -> None:

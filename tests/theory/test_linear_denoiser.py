@@ -52,7 +52,7 @@ def random(seed: int, *shape: int) -> Tensor:
     return seeds.normal(seeds.keys(seed, "test", torch.arange(shape[0])), shape[1:]).double()
 
 
-def close(got: Tensor, expected: Tensor, tolerance: float = 1e-10) -> None:
+def assert_close(got: Tensor, expected: Tensor, tolerance: float = 1e-10) -> None:
     torch.testing.assert_close(got, expected, rtol=tolerance, atol=tolerance)
 
 
@@ -88,15 +88,15 @@ def test_the_gradient_is_that_of_the_mean_loss_over_every_case(prediction, told,
         phi = torch.cat([c_in * x, c, torch.ones(len(x), int(bias))], 1)
         mean = (phi @ theta[level].T - target).square().sum(1).mean() / 2
         (gradient,) = torch.autograd.grad(mean, theta)
-        close(theta[level].detach() @ loss.second[level] - loss.cross[level], gradient[level])
+        assert_close(theta[level].detach() @ loss.second[level] - loss.cross[level], gradient[level])
 
 
 def test_a_shared_loss_is_the_weighted_mean_of_the_levels() -> None:
     loss = quadratic(clusters(), levels(row(1, 2, 3), "edm"))
     picked = shared(loss, row(0, 5, 0))
-    close(picked.second, loss.second[1])
-    close(picked.cross, loss.cross[1])
-    close(shared(loss).second, loss.second.mean(0))
+    assert_close(picked.second, loss.second[1])
+    assert_close(picked.cross, loss.cross[1])
+    assert_close(shared(loss).second, loss.second.mean(0))
 
 
 # The flow
@@ -126,7 +126,7 @@ def test_the_closed_form_is_the_flow(seed, log_sigma, prediction, told, bias, to
         rtol=1e-12,
         atol=1e-13,
     )
-    close(learn(loss, start, times), torch.from_numpy(flow.y.T.reshape(-1, *b.shape)))
+    assert_close(learn(loss, start, times), torch.from_numpy(flow.y.T.reshape(-1, *b.shape)))
 
 
 def test_starts_and_levels_are_followed_side_by_side() -> None:
@@ -136,7 +136,7 @@ def test_starts_and_levels_are_followed_side_by_side() -> None:
     many = learn(loss, starts[:, None], times)  # [T, n, L, d, F]
     alone = learn(Quadratic(loss.second[7], loss.cross[7]), starts[3], times)
     assert many.shape == (2, 5, 12, 2, 5)
-    close(many[:, 3, 7], alone, 1e-12)
+    assert_close(many[:, 3, 7], alone, 1e-12)
 
 
 def in_the_end(loss: Quadratic) -> Tensor:
@@ -147,10 +147,10 @@ def test_the_converged_denoiser_is_wieners() -> None:
     sigma, v = row(20, 1, 0.1), row(0.3, 0.5).square()
     theta = in_the_end(quadratic(clusters(), levels(sigma)))
     share = v / (v + sigma[:, None] ** 2)  # [L, d]
-    close(theta[..., :2], torch.diag_embed(share))
-    close(theta[..., 2:], torch.diag_embed(1 - share))
+    assert_close(theta[..., :2], torch.diag_embed(share))
+    assert_close(theta[..., 2:], torch.diag_embed(1 - share))
     value = in_the_end(quadratic(clusters(told="value"), levels(sigma)))
-    close(value, torch.cat([torch.zeros(2, 2), torch.eye(2)], 1).double().expand(3, -1, -1))
+    assert_close(value, torch.cat([torch.zeros(2, 2), torch.eye(2)], 1).double().expand(3, -1, -1))
 
 
 @pytest.mark.parametrize("prediction", PREDICTIONS)
@@ -163,8 +163,8 @@ def test_the_converged_denoiser_is_the_exact_posterior_mean_told_the_class(predi
     x, label = random(2, 9, 2), torch.arange(3).repeat(3)
     sigma = at.sigma.repeat_interleave(3)
     answer = as_denoise(denoiser(in_the_end(loss), at), at)(x, sigma, means[label])
-    close(answer, exact.denoise(x, sigma, torch.eye(3)[label]), 1e-9)
-    close(optimum(loss), in_the_end(loss), 1e-9)
+    assert_close(answer, exact.denoise(x, sigma, torch.eye(3)[label]), 1e-9)
+    assert_close(optimum(loss), in_the_end(loss), 1e-9)
 
 
 @pytest.mark.parametrize("rest", ["trained", "best", "fixed"])
@@ -212,18 +212,18 @@ def test_in_much_noise_the_condition_follows_the_one_layer_identity_map(told) ->
     start, z, times = random(4, 2, 4), data.probe(), row(0.2, 1, 4)
     model = denoiser(learn(quadratic(data, at), start[None], times), at)
     left = torch.exp(-a * times[:, None])
-    close(model.mean(z)[:, 0], (1 - left) * z + (left * z) @ start[:, 2:].T, 1e-5)
+    assert_close(model.mean(z)[:, 0], (1 - left) * z + (left * z) @ start[:, 2:].T, 1e-5)
     assert model.of_x.abs().max() < 1e-5
 
 
 def test_in_little_noise_the_answer_is_x() -> None:
     at = levels(row(1e-4))
     model = denoiser(in_the_end(quadratic(clusters(), at)), at)
-    close(model.of_x[0], torch.eye(2).double(), 1e-6)
+    assert_close(model.of_x[0], torch.eye(2).double(), 1e-6)
     assert model.of_condition.abs().max() < 1e-6
     for prediction in ("edm", "noise", "v"):  # whatever the weights
         model = denoiser(random(5, 1, 2, 5), levels(row(1e-4), prediction))
-        close(model.of_x[0], torch.eye(2).double(), 1e-3)
+        assert_close(model.of_x[0], torch.eye(2).double(), 1e-3)
         assert max(model.of_condition.abs().max(), model.constant.abs().max()) < 1e-3
 
 
@@ -244,7 +244,7 @@ def test_beside_the_best_m_the_gap_between_concepts_closes_with_the_noise() -> N
     a, free = row(1, 4) / 2, 0.01 + at.sigma[:, None] ** 2
     rate, final = a * free / (a + free), (at.sigma**2 / (at.sigma**2 + 0.01))[:, None]
     expected = final / (1 + (final / 0.01 - 1) * torch.exp(-4 * rate * final))
-    close(theta[..., 2:].diagonal(dim1=1, dim2=2), expected, 1e-8)
+    assert_close(theta[..., 2:].diagonal(dim1=1, dim2=2), expected, 1e-8)
 
 
 # Learning times
@@ -266,7 +266,7 @@ def test_learning_times_are_when_the_answer_is_there() -> None:
 def test_learning_times_at_the_edges() -> None:
     data, far = clusters(), levels(row(1e3))
     zero = torch.zeros(2, 4)
-    close(learning_times(quadratic(data, far), zero, far, data.probe())[0], math.log(10) / (row(1, 4) / 2), 1e-4)
+    assert_close(learning_times(quadratic(data, far), zero, far, data.probe())[0], math.log(10) / (row(1, 4) / 2), 1e-4)
     near = levels(row(0.1))  # what x does not tell, the condition alone never says
     assert learning_times(quadratic(data, near), zero, near, data.probe(), clean=torch.zeros(2)).isnan().all()
     edm = levels(row(0.001, 1), "edm")  # x passes through from the start; one Theta for both levels
@@ -288,11 +288,11 @@ def test_told_the_class_the_order_of_concepts_turns_round_with_the_noise() -> No
 
 def test_curves_by_hand() -> None:
     curves = torch.stack([row(0, 1, 0), row(1, 0.5, 0.1), row(0.4, 2, 0.2), row(2, 1, 0.3)])
-    close(first_times(row(0, 1, 2, 4), curves[:, :2], 0.5), row(0.5, 0))
+    assert_close(first_times(row(0, 1, 2, 4), curves[:, :2], 0.5), row(0.5, 0))
     assert first_times(row(0, 1, 2, 4), curves, 0.5)[2].isnan()
-    close(setback(curves), row(2, 1.5, 0.3))
-    close(setback(-curves), row(0.6, 1, 0))
-    close(retreat(curves), row(0.6, 0.5, 0))  # 2 of the second goes beyond its last
+    assert_close(setback(curves), row(2, 1.5, 0.3))
+    assert_close(setback(-curves), row(0.6, 1, 0))
+    assert_close(retreat(curves), row(0.6, 0.5, 0))  # 2 of the second goes beyond its last
 
 
 # Samples
@@ -313,7 +313,7 @@ def test_the_sampler_is_the_packages_own(prediction) -> None:
     sampler, condition = affine_sampler(model, SIGMAS), data.probe()
     start = 20 * random(8, 40_000, 3)
     samples = euler(denoise, start, SIGMAS, condition.expand(len(start), -1))
-    close(samples, start @ sampler.of_x.T + sampler.mean(condition), 1e-9)
+    assert_close(samples, start @ sampler.of_x.T + sampler.mean(condition), 1e-9)
     covariance = sampler.covariance(20.0)
     assert ((samples.mean(0) - sampler.mean(condition)).abs() < 5 * (covariance.diagonal() / len(start)).sqrt()).all()
     scale = covariance.diagonal().outer(covariance.diagonal()).sqrt()
@@ -336,10 +336,10 @@ def generated(theta: Tensor, at) -> Tensor:
 def test_converged_samples_of_the_unseen_combination() -> None:
     """Right but for the share sqrt(v) / sigma_max of the start that Euler keeps; a bias without origin never is."""
     at = levels(SIGMAS[:-1])
-    close(generated(in_the_end(quadratic(clusters((0.05, 0.05)), at)), at), row(1, 1), 5e-3)
+    assert_close(generated(in_the_end(quadratic(clusters((0.05, 0.05)), at)), at), row(1, 1), 5e-3)
     # The smallest of the maps that are right on the two clusters: c - (1 / mu_k) (c_1 / mu_1 + c_2 / mu_2 - 1) / 2.25
     stuck = in_the_end(quadratic(clusters((0.05, 0.05)), at, bias=True))
-    close(generated(stuck, at), row(5 / 9, 8 / 9), 5e-3)
+    assert_close(generated(stuck, at), row(5 / 9, 8 / 9), 5e-3)
 
 
 def test_swing_by_comes_with_depth() -> None:

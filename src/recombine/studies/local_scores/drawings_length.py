@@ -7,11 +7,11 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.instruments.counting import LEAST, RECALL, k_max
+from recombine.instruments.counting import LEAST, RECALL
 from recombine.lab.claims import NotMeasured
 from recombine.lab.figures import accuracy_axis, house_style, one_legend, put_caption, seeds_text
 from recombine.lab.table import curves
-from recombine.studies.local_scores.claims_length import WHOLE, arm_of, recall_by_count
+from recombine.studies.local_scores.claims_length import WHOLE, arm_of, longest, recall_by_count
 
 COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9", "2L whole": "#7f7f7f"}
 PAPER = {  # K_max by training set
@@ -79,9 +79,9 @@ def _finder_and_chance(table: pl.DataFrame, objects: str) -> Iterator[tuple[str,
 def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
     axes.set_title("K_max")
     for place, objects in enumerate(sets):
-        longest = {name: values for name in COLORS if (values := _each_longest(table, name, objects))}
-        for i, (name, values) in enumerate(longest.items()):
-            at, color = place + (i - (len(longest) - 1) / 2) * 0.14, COLORS[name]
+        found = {name: values for name in COLORS if (values := _each_longest(table, name, objects))}
+        for i, (name, values) in enumerate(found.items()):
+            at, color = place + (i - (len(found) - 1) / 2) * 0.14, COLORS[name]
             axes.plot([at] * len(values), values, "o", color=color, alpha=0.45, markersize=5)
             axes.plot([at - 0.05, at + 0.05], [np.mean(values)] * 2, color=color, linewidth=3)
             if (name, objects) in PAPER:
@@ -91,12 +91,11 @@ def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
     axes.set_ylim(-0.5, 12.5)
 
 
-def _each_longest(table: pl.DataFrame, name: str, objects: str) -> list[int]:
+def _each_longest(table: pl.DataFrame, name: str, objects: str) -> list[float]:
     """K_max of every seed of an experiment; none if it was not measured."""
     if name == "2L whole" and not WHOLE.endswith(objects):
         return []
     try:
-        found = recall_by_count(table, WHOLE if name == "2L whole" else arm_of(name, objects))
+        return list(longest(table, WHOLE if name == "2L whole" else arm_of(name, objects)).values())
     except NotMeasured:
         return []
-    return [k_max(curve).steady for curve in found.values()]
