@@ -71,25 +71,25 @@ def test_mean_and_band_known_answers() -> None:
     assert mean == pytest.approx([0.1, 0.5, 0.9])
     assert low == pytest.approx([0, 0.5, 0.8])
     assert high == pytest.approx([0.2, 0.5, 1])
-    _, (mean, low, high) = mean_and_band([curve(0.3, 0.4, 0.5)] * 6, "bootstrap")
+    _, (mean, low, high) = mean_and_band([curve(0.3, 0.4, 0.5)] * 6, "interval")
     assert low == pytest.approx(mean)
     assert high == pytest.approx(mean)
     rng = np.random.default_rng(0)
     seeds = [curve(*rng.normal(0.5, 0.1, 3)) for _ in range(20)]
-    _, (mean, low, high) = mean_and_band(seeds, "bootstrap")
-    half = 1.96 * np.std([value for _, value in seeds], axis=0) / np.sqrt(20)
-    assert low == pytest.approx(mean - half, abs=0.01)
-    assert high == pytest.approx(mean + half, abs=0.01)
+    _, (mean, low, high) = mean_and_band(seeds, "interval")
+    half = 2.093 * np.std([value for _, value in seeds], axis=0, ddof=1) / np.sqrt(20)  # t of 19 degrees of freedom
+    assert low == pytest.approx(mean - half, abs=1e-5)
+    assert high == pytest.approx(mean + half, abs=1e-5)
 
 
 def test_an_unfinished_seed_shortens_the_mean() -> None:
-    seen, (mean, _, _) = mean_and_band([curve(0, 0.5, 1), curve(1, 0.5)], "bootstrap")
+    seen, (mean, _, _) = mean_and_band([curve(0, 0.5, 1), curve(1, 0.5)], "interval")
     assert seen.tolist() == [64, 128]
     assert mean.tolist() == [0.5, 0.5]
-    seen, bands = mean_and_band([], "bootstrap")
+    seen, bands = mean_and_band([], "interval")
     assert seen.shape == (0,)
     assert bands.shape == (3, 0)
-    seen, bands = mean_and_band([(SEEN[:1], np.ones(1)), (SEEN[1:2], np.ones(1))], "bootstrap")
+    seen, bands = mean_and_band([(SEEN[:1], np.ones(1)), (SEEN[1:2], np.ones(1))], "interval")
     assert bands.shape == (3, 0)
 
 
@@ -156,7 +156,7 @@ def test_distances_have_colours_of_their_own() -> None:
 def test_texts() -> None:
     assert [count_text(n) for n in (0, 64, 999, 1000, 25600, 1.5e6)] == ["0", "64", "999", "1k", "25.6k", "1.5M"]
     assert band_caption(1) == "n = 1 seed: one curve, no band."
-    assert "95% bootstrap interval of the mean" in band_caption(5)
+    assert "95% interval of the mean" in band_caption(5)
     assert "n = 5 seeds" in band_caption(5)
     assert "smallest to largest" in band_caption(5, "min-max")
 

@@ -78,7 +78,7 @@ def test_emergence_names_the_farthest_class_and_says_what_lines_mean() -> None:
     text = words(figure).replace("\n", " ")
     assert "Concepts of 111 triangle small blue" in text
     assert "Digits: shape, size, color." in text
-    assert "95% bootstrap interval of the mean" in text
+    assert "95% interval of the mean" in text
     assert "n = 5 seeds" in text
     additive, total = (values for _, values in thick_lines(figure.axes[2]))
     assert additive == [(1 + value) / 2 for value in total]

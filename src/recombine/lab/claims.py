@@ -138,13 +138,21 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
     A bootstrap of five values covers their mean in 85 of 100 cases and not in 95: it cannot draw what was not there.
     Equal values have no spread: the interval is the point itself.
     """
-    from scipy.stats import t
-
-    data = np.asarray(values, dtype=np.float64).ravel()  # [n]
+    data = np.asarray(values, dtype=np.float64).reshape(-1, 1)  # [n, 1]
     if len(data) < 2:
         return None
-    half = float(t.ppf((1 + level) / 2, len(data) - 1) * data.std(ddof=1) / math.sqrt(len(data)))
-    return (float(data.mean()) - half, float(data.mean()) + half) if np.ptp(data) else (float(data[0]), float(data[0]))
+    (low,), (high,) = mean_intervals(data, level)
+    return float(low), float(high)
+
+
+def mean_intervals(values: NDArray[np.float64], level: float = 0.95) -> NDArray[np.float64]:
+    """The interval of `mean_interval` for every column of two seeds or more.  # [seeds, columns] -> [2, columns]"""
+    from scipy.stats import t
+
+    mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1) / math.sqrt(len(values))
+    half = t.ppf((1 + level) / 2, len(values) - 1) * spread
+    equal = np.ptp(values, axis=0) == 0
+    return np.where(equal, values[0], np.stack([mean - half, mean + half]))
 
 
 def bootstrap_interval(

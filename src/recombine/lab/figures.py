@@ -20,6 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from recombine.files import write_whole
+from recombine.lab.claims import mean_intervals
 from recombine.lab.table import Curve
 
 DISTANCE_COLORS = ("#4D4D4D", "#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -36,7 +37,7 @@ SERIES_DASHES: tuple[Any, ...] = (
 )
 INK, FAINT = "#222222", "#9A9A9A"
 
-Band = Literal["min-max", "bootstrap"]
+Band = Literal["min-max", "interval"]
 
 STYLE: dict[str, Any] = {
     "figure.facecolor": "white",
@@ -117,7 +118,8 @@ def mean_and_band(curves: Sequence[Curve], band: Band) -> tuple[NDArray[np.int64
     mean = values.mean(axis=0)
     if band == "min-max":
         return seen, np.stack([mean, values.min(axis=0), values.max(axis=0)])
-    return seen, np.stack([mean, *_bootstrap_edges(values)])
+    edges = mean_intervals(values) if len(values) > 1 else (mean, mean)
+    return seen, np.stack([mean, *edges])
 
 
 def draw_mean(
@@ -125,7 +127,7 @@ def draw_mean(
     curves: Sequence[Curve],
     color: str,
     label: str | None = None,
-    band: Band = "bootstrap",
+    band: Band = "interval",
     dashes: Any = "-",
     width: float = 3.0,
     thin: bool = True,
@@ -190,11 +192,11 @@ def empty_figure(reason: str) -> Figure:
     return figure
 
 
-def band_caption(n: int, band: Band = "bootstrap") -> str:
+def band_caption(n: int, band: Band = "interval") -> str:
     """What lines and bands mean, over n seeds."""
     if n < 2:
         return f"n = {n} seed: one curve, no band."
-    what = "95% bootstrap interval of the mean" if band == "bootstrap" else "smallest to largest seed"
+    what = "95% interval of the mean" if band == "interval" else "smallest to largest seed"
     return f"Thin lines: seeds. Thick line: their mean. Band: {what}. n = {n} seeds."
 
 
@@ -321,10 +323,3 @@ def _fold(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """k images as two rows where that comes out even, else as one.  # [k, H, W, 3] -> [R, C, H, W, 3]"""
     rows = 2 if len(images) > 2 and len(images) % 2 == 0 else 1
     return images.reshape(rows, len(images) // rows, *images.shape[1:])
-
-
-def _bootstrap_edges(values: NDArray[np.float64], draws: int = 2000) -> NDArray[np.float64]:
-    """95% percentile interval of the mean at every moment, with the same draws of seeds for all.  # [s, m] -> [2, m]"""
-    picks = np.random.default_rng(0).integers(len(values), size=(draws, len(values)))
-    edges: NDArray[np.float64] = np.quantile(values[picks].mean(axis=1), [0.025, 0.975], axis=0)
-    return edges

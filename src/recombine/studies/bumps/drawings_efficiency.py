@@ -83,7 +83,7 @@ def figure(table: pl.DataFrame) -> Figure:
             "plus 0.2 times those inside. Squares: stripes and no bump, by place (full) and as a bump (open). (c) "
             "Where a and b pass 60%, a dot a seed, line: median; slopes of the logarithms, the mean over seeds with "
             "its 95% interval; grey: N and N^2. Recall: the nearest label, worked out exactly.",
-            f"Thin lines: seeds. Thick: their mean. Band: its 95% bootstrap interval. {seeds_text(_seeds(table))}.",
+            f"Thin lines: seeds. Thick: their mean. Band: its 95% interval. {seeds_text(_seeds(table))}.",
         )
     return drawn
 

@@ -63,7 +63,7 @@ def by_encoding(table: pl.DataFrame, codes: Mapping[str, BumpsRun]) -> Figure:
             "far the held-out labels lie from the nearest that were seen. (b, c) Share of labels that are right at the "
             "end of training, by the fine estimate; white: by the darkest pixel; points: seeds, "
             f"{seeds_text(seeds)}; the held-out coordinate is the mean over both arms. (d) Lines: mean over seeds, "
-            "band: its 95% bootstrap interval; dotted: the memoriser.",
+            "band: its 95% interval; dotted: the memoriser.",
         )
     return figure
 

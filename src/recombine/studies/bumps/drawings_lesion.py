@@ -36,7 +36,7 @@ def over_width(table: pl.DataFrame, config: BumpsRun) -> Figure:
         put_caption(
             figure,
             "Share of prompts whose bump is right in x and y at the end of training; points: seeds, lines: their mean, "
-            f"band: its 95% bootstrap interval, {seeds_text(seeds)}. (a) Prompts in {_columns(config)} columns from "
+            f"band: its 95% interval, {seeds_text(seeds)}. (a) Prompts in {_columns(config)} columns from "
             "edge to edge of the band. Shaded: what recall of the nearest label gets by the fine estimate, 2 / W; "
             "crosses: its exact score, by either estimate. (b) Prompts at the middles of pixels, as in the paper; they "
             "are few and lie at other depths for every W. "

@@ -79,7 +79,7 @@ def figure(table: pl.DataFrame, config: BumpsRun) -> Figure:
             "(median), none where half never or always hangs together. (c) Where b passes one half, over the critical "
             "lambda; a mark a seed, on the line if theory is right, dotted: a factor of two. (d) One bump of each "
             "width. (e) Labels of seed 0, each set a part of the next.",
-            f"Thin lines: seeds. Thick: their mean. Band: its 95% bootstrap interval. {seeds_text(_seeds(cells))}.",
+            f"Thin lines: seeds. Thick: their mean. Band: its 95% interval. {seeds_text(_seeds(cells))}.",
         )
     return drawn
 

@@ -49,7 +49,7 @@ def over_side(table: pl.DataFrame, config: BumpsRun) -> Figure:
         put_caption(
             figure,
             "Share of held-out pixels for which the bump, or the crossing, is right in x and y at the end of training; "
-            f"points: seeds, lines: their mean, band: its 95% bootstrap interval, {seeds_text(seeds)}. Recall answers "
+            f"points: seeds, lines: their mean, band: its 95% interval, {seeds_text(seeds)}. Recall answers "
             "with the nearest label that was seen: right in the outer ring of pixels, 1 - ((W - 2) / W)² inside and "
             "1 - ((W - 1) / W)² at the corner (shaded); crosses: its exact score for bumps, by the fine estimate. "
             "(c) By the fine estimate.",

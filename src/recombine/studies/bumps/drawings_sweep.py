@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from recombine.lab.claims import bootstrap_interval
+from recombine.lab.claims import mean_intervals
 from recombine.lab.figures import INK
 
 CROSS: dict[str, Any] = {"marker": "x", "markersize": 9, "markeredgewidth": 2.2, "linestyle": "none", "zorder": 4}
@@ -18,12 +18,11 @@ CROSS: dict[str, Any] = {"marker": "x", "markersize": 9, "markeredgewidth": 2.2,
 def sweep_line(
     axes: Axes, at: Sequence[float], values: NDArray[np.float64], color: str, name: str, marker: str
 ) -> None:  # values [seeds, len(at)]
-    """Points for seeds, a line for their mean, a band for its 95% bootstrap interval."""
+    """Points for seeds, a line for their mean, a band for its 95% interval."""
     if not values.size:
         return
     if len(values) > 1:
-        edges = np.array([bootstrap_interval(column) for column in values.T])
-        axes.fill_between(at, edges[:, 0], edges[:, 1], color=color, alpha=0.16, linewidth=0, zorder=2)
+        axes.fill_between(at, *mean_intervals(values), color=color, alpha=0.16, linewidth=0, zorder=2)
         for row in values:
             axes.plot(at, row, marker, color=color, markersize=4, alpha=0.45, markeredgewidth=0, zorder=2.5)
     axes.plot(

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from numpy.typing import NDArray
 
-from recombine.lab.claims import bootstrap_interval
+from recombine.lab.claims import mean_interval
 from recombine.lab.figures import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.table import curves
 from recombine.studies.identity_mapping.claims_order import (
@@ -55,7 +55,7 @@ def figure(table: pl.DataFrame) -> Figure:
             "a-c: f(probe) in concept space; thick: median over starts, thin: single starts, dashed: affine closed "
             "form from rest; star: probe; circles: training clusters, one standard deviation at variance 0.05. d: "
             "median epochs to 80%; bars: middle half of starts. e: median residual from a small start; lines: closed "
-            f"forms. f: mean over starts; bars: 95% bootstrap interval of the mean. n = {n} starts (c: {few}).",
+            f"forms. f: mean over starts; bars: 95% interval of the mean. n = {n} starts (c: {few}).",
         )
     return drawing
 
@@ -189,7 +189,7 @@ def _draw_flip(axes: Axes, table: pl.DataFrame) -> None:
             ratios = log_ratios(table, arm)
             ratios = ratios[np.isfinite(ratios)]
             if signals == (1.0, 2.0) and rule / 2.2 <= variance <= 2 * rule and len(ratios):
-                low, high = bootstrap_interval(ratios, draws=2_000) or (math.nan, math.nan)
+                low, high = mean_interval(ratios) or (math.nan, math.nan)
                 points.append((variance, float(ratios.mean()), low, high))
         if not points:
             continue
