@@ -149,8 +149,8 @@ def mean_intervals(values: NDArray[np.float64], level: float = 0.95) -> NDArray[
     """The interval of `mean_interval` for every column of two seeds or more.  # [seeds, columns] -> [2, columns]"""
     from scipy.stats import t
 
-    mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1) / math.sqrt(len(values))
-    half = t.ppf((1 + level) / 2, len(values) - 1) * spread
+    mean = values.mean(axis=0)
+    half = t.ppf((1 + level) / 2, len(values) - 1) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
     equal = np.ptp(values, axis=0) == 0
     return np.where(equal, values[0], np.stack([mean - half, mean + half]))
 

@@ -61,7 +61,7 @@ def figure(table: pl.DataFrame, pixels: int) -> Figure:
             "(a) Dashed: the bump's centre is between two pixels along x, and it overlaps a bump half a pixel off more "
             "than itself. Sites of the lattice are on pixels. Dotted: thresholds of b and c. (b, c) Largest linked "
             "component as a share of the sites taken; thin: one order of the "
-            f"{pixels} x {pixels} sites each, thick: their mean, band: its 95% bootstrap interval, {_orders(table)}. "
+            f"{pixels} x {pixels} sites each, thick: their mean, band: its 95% interval, {_orders(table)}. "
             "(d) Where the mean reaches one half, with its 95% bootstrap interval, for every width and threshold that "
             "crosses it; z: linked neighbours of a site far from the edges.",
         )
