@@ -41,6 +41,7 @@ class LocalConfig(Settings):
     label_radius: int | None = Field(default=None, ge=0, description="of the condition field; that of pixels if unset")
     by_noise: tuple[NoisyFields, ...] = ()
     judged: Literal["patch", "cell"] = "patch"  # the part of a patch that the loss looks at
+    patches: int = Field(default=2, ge=2, multiple_of=2, description="cut from an image in training, half with a label")
     inner: Foldable = UNetConfig()
 
     @property
@@ -61,12 +62,12 @@ class LocalConfig(Settings):
 
 
 class Pieces(NamedTuple):
-    """What a batch of images becomes in training: patches, two of each image."""
+    """What a batch of images becomes in training: p patches of each image."""
 
-    x0: Tensor  # [2 n, C, P, P]
-    noise: Tensor  # [2 n, C, P, P]
-    sigma: Tensor  # [2 n]
-    condition: Tensor  # [2 n, K']
+    x0: Tensor  # [p n, C, P, P]
+    noise: Tensor  # [p n, C, P, P]
+    sigma: Tensor  # [p n]
+    condition: Tensor  # [p n, K']
 
 
 class LocalNetwork(nn.Module):
@@ -116,17 +117,18 @@ class LocalNetwork(nn.Module):
         return answer
 
     def pieces(self, images: Tensor, noise: Tensor, sigma: Tensor, condition: Tensor, key: Tensor) -> Pieces:
-        """Two patches of each image: one with a label in it, one without if there is one."""
+        """Patches of each image: half of them with a label in it, half without if there are any."""
         told = self._windows(condition, sigma.log() / 4)  # [n, cells, K']
         held = self._holds(condition)  # [n, cells]
-        lot = seeds.uniform(key, (2, self.grid**2), lane=6)  # [n, 2, cells]
-        wanted = torch.stack([held, ~held], 1)
-        cells = torch.where(wanted, lot + 1, lot).argmax(2)  # [n, 2]
+        patches = self.config.patches
+        lot = seeds.uniform(key, (patches, self.grid**2), lane=6)  # [n, p, cells]
+        wanted = torch.stack([held, ~held], 1).repeat(1, patches // 2, 1)
+        cells = torch.where(wanted, lot + 1, lot).argmax(2)  # [n, p]
         picked = told.gather(1, cells[..., None].expand(-1, -1, told.shape[2]))
         return Pieces(
             x0=self._cut(images, cells),
             noise=self._cut(noise, cells),
-            sigma=sigma.repeat_interleave(2),
+            sigma=sigma.repeat_interleave(patches),
             condition=picked.flatten(0, 1),
         )
 
@@ -148,12 +150,12 @@ class LocalNetwork(nn.Module):
         return found.permute(0, 2, 3, 1, 4, 5).reshape(-1, x.shape[1], self.side, self.side)
 
     def _cut(self, x: Tensor, cells: Tensor) -> Tensor:
-        """The patches of these cells [n, 2].  # [2 n, C, P, P]"""
+        """The patches of these cells [n, p].  # [p n, C, P, P]"""
         across = torch.arange(self.side, device=x.device)
-        rows = (cells // self.grid * self.cell)[..., None] + across  # [n, 2, P]
+        rows = (cells // self.grid * self.cell)[..., None] + across  # [n, p, P]
         columns = (cells % self.grid * self.cell)[..., None] + across
         image = torch.arange(len(x), device=x.device)[:, None, None, None]
-        found = self._padded(x).permute(0, 2, 3, 1)[image, rows[..., :, None], columns[..., None, :]]  # [n, 2, P, P, C]
+        found = self._padded(x).permute(0, 2, 3, 1)[image, rows[..., :, None], columns[..., None, :]]  # [n, p, P, P, C]
         return found.flatten(0, 1).permute(0, 3, 1, 2)
 
     def _radii(self, noise_level: Tensor) -> tuple[Tensor, Tensor]:
