@@ -196,7 +196,7 @@ def stripes_save(counted: Counted, judged: Judged = "place") -> Callable[[pl.Dat
     """The rule of "on the largest canvas fewer images are needed with stripes than without": factors of two."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        own, other = (sizes_needed(table, kind, judged=judged) for kind in (WITH, WITHOUT))
+        own, other = sizes_needed(table, WITH, judged=judged), sizes_needed(table, WITHOUT)  # no stripes, no crossings
         largest = max((pixels for found in own.values() for pixels in found), default=0)
         tried = [bumps(largest, share) for share in cells(table).get(WITH, {}).get(largest, [])]
         pairs = [

@@ -33,6 +33,7 @@ from recombine.studies.bumps.claims_efficiency import (
     WITH,
     WITHOUT,
     Counted,
+    Judged,
     Labels,
     cells,
     responses,
@@ -44,10 +45,11 @@ from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit, Square
 
 NAMES = {WITH: "with stripes", WITHOUT: "bumps alone"}
-LINES: tuple[tuple[str, Counted, str, str], ...] = (  # kind, what is counted, colour, name
-    (WITHOUT, "2D", "#D55E00", "bumps alone"),
-    (WITH, "2D", "#0072B2", "with stripes, bumps counted"),
-    (WITH, "all", "#56B4E9", "with stripes, all counted"),
+LINES: tuple[tuple[str, Counted, Judged, str, str], ...] = (  # kind, what is counted, what is right, colour, name
+    (WITHOUT, "2D", "place", "#D55E00", "bumps alone"),
+    (WITH, "2D", "place", "#0072B2", "with stripes, bumps counted"),
+    (WITH, "2D", "bump", "#0072B2", "and a bump is there"),
+    (WITH, "all", "place", "#56B4E9", "with stripes, all counted"),
 )
 ASKED: tuple[Labels, ...] = ("all", "all", "held out", "held out")
 TITLES: dict[Labels, str] = {"all": "All labels", "held out": "Held-out labels"}
@@ -129,14 +131,15 @@ def _draw_alone(axes: Axes, table: pl.DataFrame, labels: Labels, colors: dict[in
 
 def _draw_needed(axes: Axes, table: pl.DataFrame) -> None:
     drawn, sizes = [], set()
-    for kind, counted, color, name in LINES:
-        found = sizes_needed(table, kind, counted=counted)
+    for kind, counted, judged, color, name in LINES:
+        found, dashes = sizes_needed(table, kind, counted=counted, judged=judged), DASHES if judged == "bump" else "-"
         points = _readable(found)
         for pixels, numbers in points.items():
             axes.plot([pixels] * len(numbers), numbers, "o", color=color, markersize=6, alpha=0.5, markeredgewidth=0)
         if points:
             medians = [float(np.median(numbers)) for numbers in points.values()]
-            axes.plot(list(points), medians, color=color, linewidth=2.6, label=f"{name}: {slope_text(found)}")
+            label = f"{name}: {slope_text(found)}"
+            axes.plot(list(points), medians, color=color, linewidth=2.6, linestyle=dashes, label=label)
             sizes |= set(points)
             drawn += medians
     null = sizes_needed(table, WITHOUT, recall=True)
@@ -154,7 +157,7 @@ def _draw_needed(axes: Axes, table: pl.DataFrame) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(sorted(sizes), [str(size) for size in sorted(sizes)])
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
-    axes.set_ylim(top=axes.get_ylim()[1] * 4)  # room for the names
+    axes.set_ylim(top=axes.get_ylim()[1] * 5)  # room for the names
     axes.legend(loc="upper left", fontsize=10.5, handlelength=2.2)
     return None
 
