@@ -96,9 +96,9 @@ SEEN = (
     "Blocks speak against rows and columns seen: all of them are, and little is right beyond the blocks (AR3). The "
     "grid speaks against what is near or overlaps: every place is within 2 px of a label and nothing is drawn there "
     "(AR4), because two of three rows and columns were never shown.",
-    "What would fit all five, and is not tested: a row and a column combine if each was seen with many partners, spread "
-    "over the image. The maps show it: white places of scattered sets lie where labels are sparse, and what is right "
-    "beyond blocks lies on lines between them.",
+    "What would fit all five, and is not tested: a row and a column combine if each was seen with many partners, "
+    "spread over the image. The maps show it: white places of scattered sets lie where labels are sparse, and what is "
+    "right beyond blocks lies on lines between them.",
 )
 
 EXPERIMENT = Experiment(
