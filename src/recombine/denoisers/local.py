@@ -45,6 +45,12 @@ class LocalConfig(Settings):
     inner: Foldable = UNetConfig()
 
     @property
+    def mapped(self) -> bool:
+        """Whether a patch is handed its labels as a channel of the image."""
+        inner = self.inner if isinstance(self.inner, UNetConfig) else self.inner.inner
+        return inner.condition.entry == "spatial"
+
+    @property
     def labels_within(self) -> int:
         """The radius of the condition field."""
         return self.radius if self.label_radius is None else self.label_radius
@@ -90,7 +96,11 @@ class LocalNetwork(nn.Module):
         around = _away(2 * config.labels_within + 1, 1, config.labels_within)
         self.register_buffer("labels_away", around, persistent=False)
         self.position = Sinusoids(POSITION, (4.0, 4.0 * labels.grid))
-        self.inner = foldable_network(config.inner, (channels, self.side, self.side), (window, 2 * POSITION))
+        if config.mapped and labels.form != "grid":
+            raise UserError("a list has no place in an image: set labels.form = 'grid', or embed it")
+        self.spread = window if config.mapped else 1  # as a map, a number of the position is told to every cell
+        told = (window, 2 * POSITION * self.spread)
+        self.inner = foldable_network(config.inner, (channels, self.side, self.side), told)
 
     def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
         """x [n, C, H, W], noise level [n], label [n, K]: every cell from its own patch.  # [n, C, H, W]"""
@@ -181,6 +191,7 @@ class LocalNetwork(nn.Module):
             told = condition.reshape(len(condition), 1, -1, SLOT) * self._near(condition, within)[..., None]
             told = told.flatten(2)
         where = self.position(self._cells(condition.device).float()).flatten(1).to(told.dtype)  # [cells, 2 POSITION]
+        where = where.repeat_interleave(self.spread, 1)
         return torch.cat([told, where.expand(len(condition), -1, -1)], 2)
 
     def _holds(self, condition: Tensor) -> Tensor:
