@@ -10,6 +10,7 @@ from recombine.denoisers.local import LocalConfig, LocalNetwork, NoisyFields
 from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError
+from recombine.settings import override
 from recombine.training.replica import batch_loss
 from recombine.worlds.scene_labels import LabelConfig
 
@@ -59,6 +60,28 @@ def test_a_label_acts_within_its_field_only(labels: LabelConfig) -> None:
     near = torch.maximum(away[:, None], away[None]) <= 2
     assert (change[~near] == 0).all()
     assert (change[near] > 0).all()
+
+
+def test_labels_as_a_channel_act_within_the_patch_and_at_their_place() -> None:
+    maps = override(INNER, {"condition.entry": "spatial"}).model_dump()
+    model, x, sigma = network(inner=maps, radius=2), noisy(1), torch.tensor([0.7])
+    nothing = torch.zeros(1, GRID**2)
+    told = nothing.clone()
+    told[0, 6 * GRID + 3] = 1
+    with torch.no_grad():
+        change = (model.denoise(x, sigma, told) - model.denoise(x, sigma, nothing)).abs().amax((0, 1))
+    rows, columns = ((cell_of(torch.arange(PIXELS)) - cell).abs() for cell in (6, 3))
+    near = torch.maximum(rows[:, None], columns[None]) <= 2
+    assert (change[~near] == 0).all()
+    assert (change[near] > 0).all()
+    net = model.network
+    assert isinstance(net, LocalNetwork)
+    window = net._windows(told, sigma.log() / 4)[0, 5 * GRID + 4].reshape(-1, 5, 5)  # of the cell in row 5, column 4
+    assert window[0].nonzero().tolist() == [[3, 1]]
+    assert (window[1:] == window[1:, :1, :1]).all()  # where the patch is: the same at each of its cells
+    for broken, complaint in (({"label_radius": 1}, "as far as its pixels"), ({}, "no place in an image")):
+        with pytest.raises(UserError, match=complaint):
+            network(GRID_LABELS if broken else LIST_LABELS, inner=maps, radius=2, **broken)
 
 
 def test_every_cell_is_the_middle_of_its_own_patch() -> None:

@@ -14,12 +14,16 @@ from recombine.instruments.counting import (
     LEAST,
     NEAR,
     RECALL,
+    RECALL_APART,
+    RECALL_CLOSE,
+    SHARE_APART,
     calibrate_counting,
     count,
     count_rows,
     k_max,
     pair,
     recall_curve,
+    stand_apart,
 )
 from recombine.instruments.object_finder import DiscFinder, Found
 from recombine.worlds.scenes import SceneWorld
@@ -55,6 +59,19 @@ def test_rendered_scenes_hold_all_that_was_asked_for_and_nothing_else() -> None:
         assert found["calibration.count.off"] < 0.1  # cells
         assert found["calibration.count.chance"] < 0.5
     assert k_max(recall_curve(rows, f"calibration.{RECALL}")).steady == 12
+
+
+def test_labels_are_told_apart_by_how_close_the_next_one_is() -> None:
+    cells = torch.tensor([[[1, 1], [3, 2], [3, 5], [9, 9]], [[1, 1], [1, 4], [0, 0], [0, 0]]])
+    told = torch.tensor([[True] * 4, [True, True, False, False]])
+    places = CELL * (cells + 0.5)
+    assert stand_apart(places, told, CELL).tolist() == [[False, False, True, True], [True, True, False, False]]
+    assert stand_apart(CELL * (cells[:1, 3:] + 0.5), told[:1, 3:], CELL).tolist() == [[True]]  # alone
+    present = torch.tensor([[True, False, True, False], [True, False, False, False]])
+    rows = count_rows(found_at(places, present), places, told, CELL)
+    four, two = values(rows, "04"), values(rows, "02")
+    assert (four[RECALL_APART], four[RECALL_CLOSE], four[SHARE_APART]) == (0.5, 0.5, 0.5)
+    assert (two[RECALL_APART], two[RECALL_CLOSE], two[SHARE_APART]) == (0.5, None, 1)
 
 
 def test_an_object_removed_added_or_moved_is_seen_as_that() -> None:

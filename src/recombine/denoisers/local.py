@@ -15,10 +15,10 @@ from torch.nn import functional as F
 
 from recombine import seeds
 from recombine.denoisers.conditioners import Sinusoids
-from recombine.denoisers.folded import Foldable, foldable_network
+from recombine.denoisers.folded import Foldable, FoldedConfig, foldable_network
 from recombine.denoisers.unet import UNetConfig
 from recombine.errors import UserError
-from recombine.settings import Settings
+from recombine.settings import Settings, override
 from recombine.worlds.scene_labels import SLOT, LabelConfig
 
 CHUNK = {"cpu": 8192, "cuda": 65536}  # patches at once
@@ -41,7 +41,6 @@ class LocalConfig(Settings):
     label_radius: int | None = Field(default=None, ge=0, description="of the condition field; that of pixels if unset")
     by_noise: tuple[NoisyFields, ...] = ()
     judged: Literal["patch", "cell"] = "patch"  # the part of a patch that the loss looks at
-    patches: int = Field(default=2, ge=2, multiple_of=2, description="cut from an image in training, half with a label")
     inner: Foldable = UNetConfig()
 
     @property
@@ -68,12 +67,12 @@ class LocalConfig(Settings):
 
 
 class Pieces(NamedTuple):
-    """What a batch of images becomes in training: p patches of each image."""
+    """What a batch of images becomes in training: patches, two of each image."""
 
-    x0: Tensor  # [p n, C, P, P]
-    noise: Tensor  # [p n, C, P, P]
-    sigma: Tensor  # [p n]
-    condition: Tensor  # [p n, K']
+    x0: Tensor  # [2 n, C, P, P]
+    noise: Tensor  # [2 n, C, P, P]
+    sigma: Tensor  # [2 n]
+    condition: Tensor  # [2 n, K']
 
 
 class LocalNetwork(nn.Module):
@@ -96,11 +95,10 @@ class LocalNetwork(nn.Module):
         around = _away(2 * config.labels_within + 1, 1, config.labels_within)
         self.register_buffer("labels_away", around, persistent=False)
         self.position = Sinusoids(POSITION, (4.0, 4.0 * labels.grid))
-        if config.mapped and labels.form != "grid":
-            raise UserError("a list has no place in an image: set labels.form = 'grid', or embed it")
-        self.spread = window if config.mapped else 1  # as a map, a number of the position is told to every cell
-        told = (window, 2 * POSITION * self.spread)
-        self.inner = foldable_network(config.inner, (channels, self.side, self.side), told)
+        inner, self.spread = config.inner, 1
+        if config.mapped:
+            inner, self.spread = _on_maps(config, labels), window  # a number of the position is told to every cell
+        self.inner = foldable_network(inner, (channels, self.side, self.side), (window, 2 * POSITION * self.spread))
 
     def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
         """x [n, C, H, W], noise level [n], label [n, K]: every cell from its own patch.  # [n, C, H, W]"""
@@ -127,18 +125,17 @@ class LocalNetwork(nn.Module):
         return answer
 
     def pieces(self, images: Tensor, noise: Tensor, sigma: Tensor, condition: Tensor, key: Tensor) -> Pieces:
-        """Patches of each image: half of them with a label in it, half without if there are any."""
+        """Two patches of each image: one with a label in it, one without if there is one."""
         told = self._windows(condition, sigma.log() / 4)  # [n, cells, K']
         held = self._holds(condition)  # [n, cells]
-        patches = self.config.patches
-        lot = seeds.uniform(key, (patches, self.grid**2), lane=6)  # [n, p, cells]
-        wanted = torch.stack([held, ~held], 1).repeat(1, patches // 2, 1)
-        cells = torch.where(wanted, lot + 1, lot).argmax(2)  # [n, p]
+        lot = seeds.uniform(key, (2, self.grid**2), lane=6)  # [n, 2, cells]
+        wanted = torch.stack([held, ~held], 1)
+        cells = torch.where(wanted, lot + 1, lot).argmax(2)  # [n, 2]
         picked = told.gather(1, cells[..., None].expand(-1, -1, told.shape[2]))
         return Pieces(
             x0=self._cut(images, cells),
             noise=self._cut(noise, cells),
-            sigma=sigma.repeat_interleave(patches),
+            sigma=sigma.repeat_interleave(2),
             condition=picked.flatten(0, 1),
         )
 
@@ -160,12 +157,12 @@ class LocalNetwork(nn.Module):
         return found.permute(0, 2, 3, 1, 4, 5).reshape(-1, x.shape[1], self.side, self.side)
 
     def _cut(self, x: Tensor, cells: Tensor) -> Tensor:
-        """The patches of these cells [n, p].  # [p n, C, P, P]"""
+        """The patches of these cells [n, 2].  # [2 n, C, P, P]"""
         across = torch.arange(self.side, device=x.device)
-        rows = (cells // self.grid * self.cell)[..., None] + across  # [n, p, P]
+        rows = (cells // self.grid * self.cell)[..., None] + across  # [n, 2, P]
         columns = (cells % self.grid * self.cell)[..., None] + across
         image = torch.arange(len(x), device=x.device)[:, None, None, None]
-        found = self._padded(x).permute(0, 2, 3, 1)[image, rows[..., :, None], columns[..., None, :]]  # [n, p, P, P, C]
+        found = self._padded(x).permute(0, 2, 3, 1)[image, rows[..., :, None], columns[..., None, :]]  # [n, 2, P, P, C]
         return found.flatten(0, 1).permute(0, 3, 1, 2)
 
     def _radii(self, noise_level: Tensor) -> tuple[Tensor, Tensor]:
@@ -213,6 +210,16 @@ class LocalNetwork(nn.Module):
         """(column, row) of every cell, row by row.  # [cells, 2]"""
         index = torch.arange(self.grid**2, device=device)
         return torch.stack([index % self.grid, index // self.grid], 1)
+
+
+def _on_maps(config: LocalConfig, labels: LabelConfig) -> UNetConfig | FoldedConfig:
+    """The network on a patch, told a label for each of its cells."""
+    if labels.form != "grid":
+        raise UserError("a list has no place in an image: set labels.form = 'grid', or embed it")
+    if config.labels_within != config.radius:
+        raise UserError("labels as a channel of the patch reach as far as its pixels: leave label_radius unset")
+    at = "condition.grid" if isinstance(config.inner, UNetConfig) else "inner.condition.grid"
+    return override(config.inner, {at: (2 * config.radius + 1,) * 2})
 
 
 def _away(side: int, cell: int, radius: int) -> Tensor:

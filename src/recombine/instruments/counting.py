@@ -2,7 +2,9 @@
 
 Found objects and labels are paired one to one, nearest first, never further apart than NEAR cells. A label with a
 partner is met, a found object without one is extra. *Recall* is the share of labels that are met; *chance* is the
-recall of the same images when each is asked for the labels of another one: a crowded image scores there too.
+recall of the same images when each is asked for the labels of another one: a crowded image scores there too. More
+labels stand closer, and objects that hide each other are hard to draw however few they are: recall is also told apart
+by whether another label lies within APART cells.
 
 Bradley 2026 does not say when K locations count as handled. The rule here: K_max is the largest K such that recall is
 at least LEAST at it and at every smaller K.
@@ -23,7 +25,9 @@ from recombine.worlds.scenes import SceneWorld
 NEAR = 1.5  # cells between a label and the object that meets it: a label names a cell, so half a cell is its own width
 LEAST = 0.9  # recall that a number of labels needs to count as handled
 SHIFTS = 8  # other layouts that each image is asked for to know chance
+APART = 3  # cells to the nearest other label: from here on, none is in the 5 x 5 cells around a label's own
 RECALL = "count.recall"
+RECALL_APART, RECALL_CLOSE, SHARE_APART = "count.recall.apart", "count.recall.close", "count.apart"
 
 
 @dataclass(frozen=True)
@@ -89,15 +93,28 @@ def count(found: Found, places: Tensor, told: Tensor, cell: float, near: float =
     )
 
 
+def stand_apart(places: Tensor, told: Tensor, cell: float) -> Tensor:
+    """Which labels have no other within APART cells, rows or columns, whichever is more.  # [n, A] bool"""
+    at = (places / cell).floor()  # [n, A, 2]
+    away = (at[:, :, None] - at[:, None]).abs().amax(3)  # [n, A, A]
+    other = told[:, None] & ~torch.eye(told.shape[1], dtype=torch.bool)
+    return told & (away.masked_fill(~other, torch.inf).amin(2) >= APART)
+
+
 def count_rows(found: Found, places: Tensor, told: Tensor, cell: float, near: float = NEAR) -> list[Row]:
     """Rows for each number K of labels that occurs; their node is K with two digits."""
     counted = count(found, places, told, cell, near)
+    apart = stand_apart(places.cpu(), told.cpu(), cell)
+    close = told.cpu() & ~apart
     rows: list[Row] = []
     for asked in sorted(set(counted.asked.tolist())):
         members = torch.nonzero(counted.asked == asked).squeeze(1)
         met, objects = counted.met[members].sum(), counted.objects[members]
         values = {
             RECALL: counted.recall[members].mean(),
+            RECALL_APART: counted.met[members][apart[members]].double().mean(),
+            RECALL_CLOSE: counted.met[members][close[members]].double().mean(),
+            SHARE_APART: apart[members].sum() / told.cpu()[members].sum().double(),
             "count.strict": counted.strict[members].double().mean(),
             "count.extras": counted.extras[members].double().mean(),
             "count.objects": objects.double().mean(),
