@@ -6,14 +6,18 @@ import polars as pl
 import pytest
 
 from recombine.denoisers.local import LocalConfig
-from recombine.instruments.counting import RECALL
+from recombine.denoisers.unet import UNetConfig
+from recombine.instruments.counting import RECALL, RECALL_APART, RECALL_CLOSE, SHARE_APART
 from recombine.lab.claims import judge_all
 from recombine.lab.experiment import make_plan
 from recombine.lab.scenes import ScenesRun
 from recombine.studies.local_scores import claims_length, drawings_length
-from recombine.studies.local_scores.length import EXPERIMENT, FULL
+from recombine.studies.local_scores.length import EXPERIMENT, FULL, OTHERWISE, SMOKE, SMOKE_LOCAL, otherwise
 
-PAPER = {"1 1-3": 7, "2 1-3": 2, "3 1-3": 3, "2L 1-3": 9, "3L 1-3": 9, "2 1": 1, "2L 1": 5, "2L whole 1-3": 3}
+PAPER = {
+    "1 1-3": 7, "2 1-3": 2, "3 1-3": 3, "2L 1-3": 9, "3L 1-3": 9, "2 1": 1, "2L 1": 5, "2L whole 1-3": 3,
+    "1 channel 1-3": 9, "2 channel 1-3": 9, "2L channel 1-3": 9, "3 fixed 1-3": 3,
+}  # fmt: skip
 
 
 def table(longest: Mapping[str, int], seeds: int = 5, finder: float = 0.99) -> pl.DataFrame:
@@ -23,9 +27,14 @@ def table(longest: Mapping[str, int], seeds: int = 5, finder: float = 0.99) -> p
             for count in range(1, 13):
                 value = 0.97 if count <= reach else 0.5
                 common = {"study": "local-scores", "experiment": "length", "arm": arm, "seed": seed, "distance": None}
-                rows.append(
-                    {**common, "images_seen": 100, "node": f"{count:02d}", "instrument": RECALL, "value": value}
-                )
+                alone = (
+                    0.95 if arm.split(" ")[0].endswith("L") else value
+                )  # a local score hears of no other label there
+                for instrument, each in (
+                    (RECALL, value), (RECALL_APART, alone), (RECALL_CLOSE, value / 2), (SHARE_APART, 1 / count),
+                ):  # fmt: skip
+                    rows.append({**common, "images_seen": 100, "node": f"{count:02d}", "instrument": instrument,
+                                 "value": each})  # fmt: skip
                 rows.append({**common, "images_seen": 0, "node": f"{count:02d}",
                              "instrument": f"calibration.{RECALL}", "value": finder})  # fmt: skip
     return pl.DataFrame(rows)
@@ -48,6 +57,7 @@ def test_models_that_go_nowhere_fail() -> None:
         "LN2c",
         "LN3",
         "LN4",
+        *(f"LN5{letter}" for letter in "abcdef"),
     }
 
 
@@ -58,7 +68,9 @@ def test_the_order_is_strict_above_and_allows_a_tie_below() -> None:
 
 def test_models_that_go_everywhere_fail_where_the_paper_s_do_not() -> None:
     found = verdicts(table(dict.fromkeys(PAPER, 12)))
-    assert {name for name, verdict in found.items() if verdict == "fails"} == {"LN1", "LN2d", "LN2e", "LN3", "LN4"}
+    assert {name for name, verdict in found.items() if verdict == "fails"} == {
+        "LN1", "LN2d", "LN2e", "LN3", "LN4", *(f"LN5{letter}" for letter in "abcdef"), "LN6c", "LN6d", "LN6e", "LN7c",
+    }  # fmt: skip
 
 
 def test_a_blind_finder_and_missing_arms_are_told() -> None:
@@ -70,8 +82,8 @@ def test_a_blind_finder_and_missing_arms_are_told() -> None:
 def test_full_has_every_experiment_and_training_set_and_the_control() -> None:
     arms = EXPERIMENT.budgets["full"].arms
     assert set(arms) == {f"{e} {o}" for e in ("1", "2", "3", "2L", "3L") for o in ("1", "1-3", "1-5")} | {
-        "2L whole 1-3"
-    }
+        "2L whole 1-3", "1 channel 1-3", "2 channel 1-3", "2L channel 1-3", "3 fixed 1-3",
+    }  # fmt: skip
     local, whole = arms["2L 1-3"], arms["2L whole 1-3"]
     assert isinstance(local, ScenesRun)
     assert isinstance(whole, ScenesRun)
@@ -93,6 +105,28 @@ def test_the_figure_is_drawn(arms: Mapping[str, int]) -> None:
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles[-1] == "K_max"
     assert len(titles) == len({arm.rsplit(" ", 1)[1] for arm in arms}) + 1
+
+
+def test_labels_that_stand_apart_are_weighed_by_their_number() -> None:
+    found = claims_length.apart(table({"1 1-3": 7}), "1 1-3", (7, 8))
+    assert found[0] == pytest.approx((0.97 + 0.5) / 2)  # a share of 1/K of K labels: one of each
+    assert claims_length.beyond(table({"1 1-3": 7}), "1 1-3")[0] == pytest.approx((4 * 0.97 + 5 * 0.5) / 9)
+
+
+def test_told_otherwise() -> None:
+    one, two, local, three = (run for run in otherwise(SMOKE, SMOKE_LOCAL).values() if isinstance(run, ScenesRun))
+    assert one.network.inner.condition.entry == two.network.inner.condition.entry == "spatial"  # type: ignore[union-attr]
+    assert (one.labels.told, two.labels.told, local.labels.told, three.labels.order) == ("all", "one", "one", "fixed")
+    assert isinstance(local.network, LocalConfig)
+    assert isinstance(local.network.inner, UNetConfig)
+    assert local.network.mapped
+    assert set(OTHERWISE) <= set(EXPERIMENT.budgets["full"].arms)
+
+
+@pytest.mark.parametrize("arms", [PAPER, {"1 1-3": 7}, {"2 1": 1}])
+def test_readings_are_drawn(arms: Mapping[str, int]) -> None:
+    figure = drawings_length.readings(table(arms, seeds=2))
+    assert [axes.get_title(loc="left")[0] for axes in figure.axes] == list("abcd")
 
 
 def test_names_of_arms() -> None:

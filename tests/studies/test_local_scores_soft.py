@@ -15,8 +15,9 @@ from recombine.lab.scenes import ScenesRun
 from recombine.lab.table import make_table
 from recombine.settings import override
 from recombine.studies.local_scores import length
+from recombine.studies.local_scores.claims_length import beyond
 from recombine.studies.local_scores.claims_locality import ALL, CHANCE, GRADIENT, REMOVED
-from recombine.studies.local_scores.claims_soft import EXTRAS, LOCAL, SOFT, beyond, soft_arm, weight_of, weights
+from recombine.studies.local_scores.claims_soft import EXTRAS, LOCAL, SOFT, soft_arm, weight_of, weights
 from recombine.studies.local_scores.soft import EXPERIMENT
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,10 @@ from recombine.studies.local_scores.claims_locality import ALL, GRADIENT, REMOVE
 if TYPE_CHECKING:
     import polars as pl
 
-READINGS = ("labels", "objects")
-"""What Exps 2 and 2L were trained on: the labels of an image, always one, or its objects."""
+READINGS = ("labels", "objects", "recall")
+"""How far a model goes: K_max less the labels of an image, in Exps 2 and 2L always one, or less its objects; or the
+recall of more labels than it has objects.
+"""
 STRONG = 0.5  # a rank correlation above it counts as strong
 DRAWS = 2000  # of seeds
 
@@ -45,6 +47,7 @@ class Point:
     longest: int  # K_max
     c: float
     last: bool
+    beyond: float = 0.0  # recall with more labels than a training image has objects, the mean
 
     @property
     def experiment(self) -> str:
@@ -55,10 +58,17 @@ class Point:
         """The training set: "1-3"."""
         return self.arm.rsplit(" ", 1)[1]
 
-    def gain(self, reading: str) -> int:
-        """K_max less the number trained on."""
+    @property
+    def most(self) -> int:
+        """Objects that a training image holds at most."""
+        return int(self.objects.rsplit("-", 1)[-1])
+
+    def gain(self, reading: str) -> float:
+        """K_max less the number trained on, or recall beyond it."""
+        if reading == "recall":
+            return self.beyond
         one = reading == "labels" and self.experiment.startswith("2")
-        return self.longest - (1 if one else int(self.objects.rsplit("-", 1)[-1]))
+        return self.longest - (1 if one else self.most)
 
 
 def points(table: pl.DataFrame, instrument: str = REMOVED) -> list[Point]:
@@ -71,15 +81,20 @@ def points(table: pl.DataFrame, instrument: str = REMOVED) -> list[Point]:
                 recall.setdefault((seed, seen), {})[int(node)] = value
         for (seed, _), (at, values) in curves(table, instrument, arm, ALL).items():
             both = [(seen, c) for seen, c in zip(at.tolist(), values.tolist(), strict=True) if (seed, seen) in recall]
-            found += [Point(arm, seed, seen, k_max(recall[seed, seen]).steady, c, seen == both[-1][0])
-                      for seen, c in both]  # fmt: skip
+            found += [_point(arm, seed, seen, recall[seed, seen], c, seen == both[-1][0]) for seen, c in both]
     if not found:
         raise NotMeasured("no model has both K_max and C")
     return found
 
 
+def _point(arm: str, seed: int, seen: int, recall: Mapping[int, float], c: float, last: bool) -> Point:
+    point = Point(arm, seed, seen, k_max(recall).steady, c, last)
+    more = [value for count, value in recall.items() if count > point.most]
+    return replace(point, beyond=float(np.mean(more)) if more else 0.0)
+
+
 def rank_correlation(chosen: Sequence[Point], reading: str) -> float:
-    """Spearman's rho of K_max less the number trained on, and C; 0 where either is the same for all."""
+    """Spearman's rho of how far models go and C; 0 where either is the same for all."""
     return _rho(_numbers(chosen, reading))
 
 
@@ -145,7 +160,7 @@ def gain_together(table: pl.DataFrame) -> Judgement:
 
 def by_construction(arm: str) -> bool:
     """Whether these networks cannot but have C = 1."""
-    return arm != WHOLE and arm.rsplit(" ", 1)[0].endswith("L")
+    return arm != WHOLE and arm.split(" ", 1)[0].endswith("L")
 
 
 def _without_each(chosen: Sequence[Point], reading: str) -> Mapping[str, float]:
@@ -183,4 +198,10 @@ SCATTER = (
           correlates(keep=lambda point: not by_construction(point.arm))),
     Claim("SC4", "models that come to draw more labels during training gain C (last less first checkpoint)",
           "three models gain both (above 0)", gain_together),
+    Claim("SC5a", "models and checkpoints with a higher C meet more of the labels that are beyond training (mean "
+          "recall, removed)", "beyond (above 0.5)", correlates("recall")),
+    Claim("SC5b", "also at the end of training alone", "beyond (above 0.5)",
+          correlates("recall", keep=lambda point: point.last)),
+    Claim("SC5c", "also among networks that are not local by construction", "beyond (above 0.5)",
+          correlates("recall", keep=lambda point: not by_construction(point.arm))),
 )  # fmt: skip

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.instruments.counting import RECALL
 from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above
-from recombine.studies.local_scores.claims_length import HEADLINE, arm_of, longest, recall_by_count
+from recombine.studies.local_scores.claims_length import HEADLINE, arm_of, beyond, longest, recall_by_count
 from recombine.studies.local_scores.claims_locality import GRADIENT, REMOVED, excess
 
 if TYPE_CHECKING:
     import polars as pl
 
-BEYOND = 3  # objects that a training image holds at most: more labels than that are beyond training
 FEWEST = 3  # weights that a rank correlation needs
 CHANCE, EXTRAS = "count.chance", "count.extras"
 LOCAL = arm_of("2L", HEADLINE)  # beside: local by construction
@@ -40,17 +38,6 @@ def weight_of(arm: str) -> float | None:
 def weights(table: pl.DataFrame) -> list[float]:
     """Those that were measured, ascending."""
     return sorted(w for arm in table["arm"].unique().to_list() if (w := weight_of(arm)) is not None)
-
-
-def beyond(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> dict[int, float]:
-    """For each seed: the mean over the numbers of labels that are beyond training."""
-    found = {
-        seed: [value for count, value in curve.items() if count > BEYOND]
-        for seed, curve in recall_by_count(table, arm, instrument).items()
-    }
-    if not any(found.values()):
-        raise NotMeasured(f"{arm} was not asked for more than {BEYOND} labels")
-    return {seed: float(np.mean(values)) for seed, values in found.items() if values}
 
 
 def beyond_chance(table: pl.DataFrame, arm: str) -> dict[int, float]:

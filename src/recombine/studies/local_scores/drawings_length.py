@@ -1,19 +1,30 @@
 """The figure of length generalization (Bradley 2026, Fig 1 and its table)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from recombine.instruments.counting import LEAST, RECALL
+from recombine.instruments.counting import LEAST, RECALL, RECALL_APART, RECALL_CLOSE, k_max
 from recombine.lab.claims import NotMeasured
-from recombine.lab.figures import accuracy_axis, house_style, one_legend, put_caption, seeds_text
+from recombine.lab.figures import accuracy_axis, empty_panel, house_style, one_legend, put_caption, seeds_text
 from recombine.lab.table import curves
-from recombine.studies.local_scores.claims_length import WHOLE, arm_of, longest, recall_by_count
+from recombine.studies.local_scores.claims_length import (
+    BEYOND,
+    CHANNEL,
+    FIXED,
+    HEADLINE,
+    WHOLE,
+    arm_of,
+    longest,
+    recall_by_count,
+)
 
 COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9", "2L whole": "#7f7f7f"}
+OTHERWISE = {f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"3 {FIXED}": "#b8860b"}
 PAPER = {  # K_max by training set
     ("1", "1-3"): 7, ("2", "1"): 1, ("2", "1-3"): 2, ("2", "1-5"): 3, ("2L", "1"): 5, ("2L", "1-3"): 9,
     ("2L", "1-5"): 10, ("3", "1-3"): 3, ("3L", "1-3"): 9,
@@ -40,6 +51,79 @@ def recall_over_count(table: pl.DataFrame) -> Figure:
             seeds_text(table["seed"].n_unique()),
         )
     return figure
+
+
+def readings(table: pl.DataFrame) -> Figure:
+    """Labels by how close the next one is, experiments told otherwise, and K_max by other rules."""
+    with house_style():
+        figure = Figure(figsize=(13.5, 9.6), layout="constrained")
+        (apart, close), (told, rules) = figure.subplots(2, 2)
+        for axes, instrument, title in (
+            (apart, RECALL_APART, "a   No other label in the 5 x 5 cells around"),
+            (close, RECALL_CLOSE, "b   Another label there"),
+        ):
+            axes.set_title(title)
+            _by_name(axes, table, {name: color for name, color in COLORS.items() if name != "2L whole"}, instrument)
+        told.set_title("c   Told otherwise")
+        _by_name(told, table, OTHERWISE)
+        if told.lines:
+            told.legend(loc="upper right")
+        _over_rules(rules, table)
+        one_legend(figure, apart)
+        put_caption(
+            figure,
+            "Trained on 1 to 3 objects (shaded). (a, b) Share of labels that an object meets, by whether another label "
+            "lies within two cells, rows or columns; grey: the same of the finder on rendered scenes. (c) Recall with "
+            "labels as a channel of the image, in 2L of each patch, and with a list that starts at its first slot. (d) "
+            f"K_max if another recall than {LEAST:g} is asked for, mean over seeds. Thin: single seeds, thick: mean.",
+            seeds_text(table["seed"].n_unique()),
+        )
+    return figure
+
+
+def _by_name(axes: Axes, table: pl.DataFrame, colors: Mapping[str, str], instrument: str = RECALL) -> None:
+    """Recall over the number of labels, trained on 1 to 3 objects."""
+    for name, color in colors.items():
+        if found := _values(table, arm_of(name, HEADLINE), instrument):
+            counts, values = found
+            axes.plot(counts, values.T, color=color, linewidth=0.7, alpha=0.4)
+            mean = np.nanmean(values, 0)
+            axes.plot(counts, mean, color=color, linewidth=2.4, marker="o", markersize=4, label=f"Exp {name}")
+    if not axes.lines:
+        return empty_panel(axes, "not measured")
+    if found := _values(table, arm_of("1", HEADLINE), f"calibration.{instrument}"):
+        axes.plot(found[0], np.nanmean(found[1], 0), color="#808080", linestyle="--", linewidth=1.4, zorder=1)
+    axes.axvspan(0.5, BEYOND + 0.5, color="#eeeeee", zorder=0)
+    axes.set_xlim(0.5, 12.5)
+    axes.set_xlabel("labels at once")
+    return accuracy_axis(axes, "recall")
+
+
+def _values(table: pl.DataFrame, arm: str, instrument: str) -> tuple[list[int], NDArray[np.float64]] | None:
+    """Numbers of labels, and the value of each seed at them.  # [seeds, numbers], NaN where there is none"""
+    try:
+        found = recall_by_count(table, arm, instrument)
+    except NotMeasured:
+        return None
+    counts = sorted(set().union(*found.values()))
+    return counts, np.array([[curve.get(count, np.nan) for count in counts] for curve in found.values()])
+
+
+def _over_rules(axes: Axes, table: pl.DataFrame) -> None:
+    axes.set_title("d   K_max by other rules")
+    asked = np.linspace(0.3, 0.98, 69)
+    for name, color in COLORS.items():
+        try:
+            found = recall_by_count(table, arm_of(name, HEADLINE))
+        except NotMeasured:
+            continue
+        means = [np.mean([k_max(curve, least).steady for curve in found.values()]) for least in asked]
+        axes.plot(asked, means, color=color, linewidth=2.4, label=f"Exp {name}")
+    if not axes.lines:
+        return empty_panel(axes, "not measured")
+    axes.axvline(LEAST, color="#404040", linestyle=":", linewidth=1)
+    axes.set(xlabel="recall that is asked for", ylabel="K_max", ylim=(-0.5, 12.5), xlim=(asked[0], asked[-1]))
+    return None
 
 
 def _curves(axes: Axes, table: pl.DataFrame, objects: str) -> None:

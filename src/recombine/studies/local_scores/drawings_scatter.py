@@ -25,25 +25,26 @@ from recombine.studies.local_scores.drawings_length import COLORS
 MARKERS = {"1": "o", "1-3": "s", "1-5": "^"}
 SIZES = (4.0, 10.0)  # of the first and the last checkpoint
 WAYS = {REMOVED: "C, label removed", GRADIENT: "C, gradient to the label"}
+ACROSS = {"recall": "recall with more labels than trained on"}
 SPREAD = 0.3  # points with the same K_max are drawn side by side
 LANE = 0.035  # and models with C = 1, one above another
 
 
 def scatter(table: pl.DataFrame) -> Figure:
-    """A row for each reading of C, a column for each reading of what a model was trained on."""
+    """A row for each reading of C, a column for each reading of how far a model goes."""
     try:
         points(table)
     except NotMeasured as reason:
         return empty_figure(str(reason))
     with house_style():
-        figure = Figure(figsize=(14, 12), layout="constrained")
+        figure = Figure(figsize=(18, 11), layout="constrained")
         panels = figure.subplots(len(WAYS), len(READINGS), sharex="col", sharey=True)
         for row, (instrument, label) in zip(panels, WAYS.items(), strict=True):
             for axes, reading in zip(row, READINGS, strict=True):
                 _panel(axes, table, instrument, reading)
             row[0].set_ylabel(label)
         for axes, reading in zip(panels[-1], READINGS, strict=True):
-            axes.set_xlabel(f"K_max less the number of {reading} trained on")
+            axes.set_xlabel(ACROSS.get(reading, f"K_max less the number of {reading} trained on"))
         _legend(figure, points(table))
         put_caption(
             figure,
@@ -62,7 +63,10 @@ def _panel(axes: Axes, table: pl.DataFrame, instrument: str, reading: str) -> No
         return empty_panel(axes, str(reason))
     chance = [v for arm in {p.arm for p in found} for v in at_end(table, CHANCE[instrument], arm, [ALL]).values()]
     accuracy_axis(axes, "", float(np.mean(chance)) if chance else None)
-    axes.axvline(0, color="#9A9A9A", linestyle=":", linewidth=1.5, zorder=1)
+    if reading == "recall":
+        axes.set_xlim(-0.03, 1.03)
+    else:
+        axes.axvline(0, color="#9A9A9A", linestyle=":", linewidth=1.5, zorder=1)
     arms = list(dict.fromkeys(point.arm for point in found))
     exact = [arm for arm in arms if by_construction(arm)]
     axes.set_ylim(top=1.04 + LANE * len(exact))
@@ -70,12 +74,14 @@ def _panel(axes: Axes, table: pl.DataFrame, instrument: str, reading: str) -> No
         axes.axhspan(1 - LANE / 2, 1.04 + LANE * len(exact), color="#F3F3F3", zorder=0)
         axes.text(0.01, 1 + LANE / 2, "C = 1", transform=axes.get_yaxis_transform(), color="#777777", fontsize=10.5)
     for number, arm in enumerate(arms):
-        shift = SPREAD * (number / max(1, len(arms) - 1) - 0.5)
+        shift = 0.0 if reading == "recall" else SPREAD * (number / max(1, len(arms) - 1) - 0.5)
         lift = LANE * exact.index(arm) if arm in exact else 0.0
         _model(axes, [point for point in found if point.arm == arm], reading, shift, lift)
     interval = seed_interval(found, reading)
     ends = "" if interval is None else f"  [{interval[0]:.2f}, {interval[1]:.2f}]"
-    axes.set_title(f"in {reading}: rho = {rank_correlation(found, reading):.2f}{ends}")
+    axes.set_title(
+        f"{'by' if reading == 'recall' else 'in'} {reading}: rho = {rank_correlation(found, reading):.2f}{ends}"
+    )
     return None
 
 
@@ -104,4 +110,4 @@ def _legend(figure: Figure, found: Sequence[Point]) -> None:
         Line2D([], [], color="#777777", marker=marker, linestyle="none", markersize=8, label=f"trained on {name}")
         for name, marker in MARKERS.items() if name in sets
     ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside upper center", ncols=5)
+    figure.legend(handles=handles, loc="outside upper center", ncols=9)

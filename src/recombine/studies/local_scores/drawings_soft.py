@@ -19,14 +19,12 @@ from recombine.lab.figures import (
     put_caption,
     seeds_text,
 )
-from recombine.studies.local_scores.claims_length import longest, recall_by_count
+from recombine.studies.local_scores.claims_length import BEYOND, beyond, longest, recall_by_count
 from recombine.studies.local_scores.claims_locality import GRADIENT
 from recombine.studies.local_scores.claims_soft import (
-    BEYOND,
     EXTRAS,
     LOCAL,
     Measure,
-    beyond,
     locality,
     soft_arm,
     weights,

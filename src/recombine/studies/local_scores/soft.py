@@ -17,7 +17,7 @@ from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.lab.scenes import ScenesRun
 from recombine.lab.work import Work
 from recombine.studies.local_scores import claims_soft, length
-from recombine.studies.local_scores.claims_length import HEADLINE, arm_of
+from recombine.studies.local_scores.claims_length import BEYOND, HEADLINE, arm_of
 from recombine.studies.local_scores.claims_soft import LOCAL, soft_arm
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ EXPERIMENT = Experiment(
         "A network can also meet the penalty by not hearing of second labels at all; then C is of what is left, and "
         "recall says so.",
         "A penalised step tells the network each image twice and costs twice as much. Images seen are the same.",
-        f"More than {claims_soft.BEYOND} labels are beyond training, since no image holds more objects; labels "
+        f"More than {BEYOND} labels are beyond training, since no image holds more objects; labels "
         "themselves come one at a time.",
         "Exp 2L is that of `length`, and so is the network without a penalty.",
         "At laptop: 8 x 8 cells of 4 px, and far is further than one cell.",
