@@ -11,6 +11,8 @@ from torch import Tensor
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.instruments.counting import (
+    CHANCE,
+    CHANCE_APART,
     LEAST,
     NEAR,
     RECALL,
@@ -72,6 +74,14 @@ def test_labels_are_told_apart_by_how_close_the_next_one_is() -> None:
     four, two = values(rows, "04"), values(rows, "02")
     assert (four[RECALL_APART], four[RECALL_CLOSE], four[SHARE_APART]) == (0.5, 0.5, 0.5)
     assert (two[RECALL_APART], two[RECALL_CLOSE], two[SHARE_APART]) == (0.5, None, 1)
+
+
+def test_chance_of_labels_that_stand_apart() -> None:
+    places = CELL * (torch.tensor([[[1, 1], [9, 9]], [[1, 1], [2, 1]]]) + 0.5)  # two far from each other, two close
+    shown = torch.tensor([[True, False], [False, False]])  # an object at (1, 1) of the first image
+    found = values(count_rows(found_at(places, shown), places, torch.ones(2, 2, dtype=torch.bool), CELL), "02")
+    assert found[CHANCE] == 0.25  # the first image meets one of the second's labels
+    assert found[CHANCE_APART] == 0  # the second meets none of the first's, which stand apart
 
 
 def test_an_object_removed_added_or_moved_is_seen_as_that() -> None:

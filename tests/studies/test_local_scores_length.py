@@ -7,7 +7,7 @@ import pytest
 
 from recombine.denoisers.local import LocalConfig
 from recombine.denoisers.unet import UNetConfig
-from recombine.instruments.counting import RECALL, RECALL_APART, RECALL_CLOSE, SHARE_APART
+from recombine.instruments.counting import CHANCE, CHANCE_APART, RECALL, RECALL_APART, RECALL_CLOSE, SHARE_APART
 from recombine.lab.claims import judge_all
 from recombine.lab.experiment import make_plan
 from recombine.lab.scenes import ScenesRun
@@ -32,6 +32,7 @@ def table(longest: Mapping[str, int], seeds: int = 5, finder: float = 0.99) -> p
                 )  # a local score hears of no other label there
                 for instrument, each in (
                     (RECALL, value), (RECALL_APART, alone), (RECALL_CLOSE, value / 2), (SHARE_APART, 1 / count),
+                    (CHANCE, 0.2), (CHANCE_APART, 0.2),
                 ):  # fmt: skip
                     rows.append({**common, "images_seen": 100, "node": f"{count:02d}", "instrument": instrument,
                                  "value": each})  # fmt: skip

@@ -28,6 +28,7 @@ SHIFTS = 8  # other layouts that each image is asked for to know chance
 APART = 3  # cells to the nearest other label: from here on, none is in the 5 x 5 cells around a label's own
 RECALL = "count.recall"
 RECALL_APART, RECALL_CLOSE, SHARE_APART = "count.recall.apart", "count.recall.close", "count.apart"
+CHANCE, CHANCE_APART = "count.chance", "count.chance.apart"
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def count_rows(found: Found, places: Tensor, told: Tensor, cell: float, near: fl
     for asked in sorted(set(counted.asked.tolist())):
         members = torch.nonzero(counted.asked == asked).squeeze(1)
         met, objects = counted.met[members].sum(), counted.objects[members]
+        chance, chance_apart = _chance(found, places, told, apart, members, cell, near)
         values = {
             RECALL: counted.recall[members].mean(),
             RECALL_APART: counted.met[members][apart[members]].double().mean(),
@@ -121,7 +123,8 @@ def count_rows(found: Found, places: Tensor, told: Tensor, cell: float, near: fl
             "count.error": (objects - asked).abs().double().mean(),
             "count.precision": met / objects.sum().double(),
             "count.off": counted.off[members].nanmean() / cell,  # in cells
-            "count.chance": _chance(found, places, told, members, cell, near),
+            CHANCE: chance,
+            CHANCE_APART: chance_apart,
         }
         for name, value in values.items():
             known = value.isfinite().item()
@@ -180,14 +183,20 @@ def recall_curve(rows: Iterable[Row], instrument: str = RECALL) -> dict[int, flo
     return curve
 
 
-def _chance(found: Found, places: Tensor, told: Tensor, members: Tensor, cell: float, near: float) -> Tensor:
-    """Mean recall of these images when asked for each other's labels; NaN if there is only one image."""
+def _chance(
+    found: Found, places: Tensor, told: Tensor, apart: Tensor, members: Tensor, cell: float, near: float
+) -> tuple[Tensor, Tensor]:
+    """Mean recall of these images when asked for each other's labels, of all and of those that stand apart.
+
+    NaN if there is only one image.
+    """
     shifts = range(1, min(len(members), SHIFTS + 1))
     if not shifts:
-        return torch.tensor(torch.nan)
+        return torch.tensor(torch.nan), torch.tensor(torch.nan)
     other = torch.cat([members.roll(shift) for shift in shifts])
     same = members.repeat(len(shifts))
-    return count(found.of(same), places[other.to(places.device)], told[other.to(told.device)], cell, near).recall.mean()
+    counted = count(found.of(same), places[other.to(places.device)], told[other.to(told.device)], cell, near)
+    return counted.recall.mean(), counted.met[apart[other]].double().mean()
 
 
 def _distances(found: Found, places: Tensor) -> Tensor:

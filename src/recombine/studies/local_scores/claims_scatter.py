@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from recombine.instruments.counting import CHANCE as RECALL_CHANCE
 from recombine.instruments.counting import RECALL, k_max
 from recombine.lab.claims import (
     Claim,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 READINGS = ("labels", "objects", "recall")
 """How far a model goes: K_max less the labels of an image, in Exps 2 and 2L always one, or less its objects; or the
-recall of more labels than it has objects.
+recall of more labels than it has objects, less that of another image's labels.
 """
 STRONG = 0.5  # a rank correlation above it counts as strong
 DRAWS = 2000  # of seeds
@@ -47,7 +48,7 @@ class Point:
     longest: int  # K_max
     c: float
     last: bool
-    beyond: float = 0.0  # recall with more labels than a training image has objects, the mean
+    beyond: float = 0.0  # recall less chance with more labels than a training image has objects, the mean
 
     @property
     def experiment(self) -> str:
@@ -75,21 +76,30 @@ def points(table: pl.DataFrame, instrument: str = REMOVED) -> list[Point]:
     """Every model at every checkpoint at which both K_max and C were read."""
     found = []
     for arm in dict.fromkeys(table["arm"].to_list()):
-        recall: dict[tuple[int, int], dict[int, float]] = {}
-        for (seed, node), (at, values) in curves(table, RECALL, arm).items():
-            for seen, value in zip(at.tolist(), values.tolist(), strict=True):
-                recall.setdefault((seed, seen), {})[int(node)] = value
+        recall, chance = _by_checkpoint(table, arm, RECALL), _by_checkpoint(table, arm, RECALL_CHANCE)
         for (seed, _), (at, values) in curves(table, instrument, arm, ALL).items():
             both = [(seen, c) for seen, c in zip(at.tolist(), values.tolist(), strict=True) if (seed, seen) in recall]
-            found += [_point(arm, seed, seen, recall[seed, seen], c, seen == both[-1][0]) for seen, c in both]
+            found += [_point(arm, seed, seen, recall[seed, seen], chance.get((seed, seen), {}), c, seen == both[-1][0])
+                      for seen, c in both]  # fmt: skip
     if not found:
         raise NotMeasured("no model has both K_max and C")
     return found
 
 
-def _point(arm: str, seed: int, seen: int, recall: Mapping[int, float], c: float, last: bool) -> Point:
+def _by_checkpoint(table: pl.DataFrame, arm: str, instrument: str) -> dict[tuple[int, int], dict[int, float]]:
+    """{(seed, images seen): {labels: value}}"""
+    found: dict[tuple[int, int], dict[int, float]] = {}
+    for (seed, node), (at, values) in curves(table, instrument, arm).items():
+        for seen, value in zip(at.tolist(), values.tolist(), strict=True):
+            found.setdefault((seed, seen), {})[int(node)] = value
+    return found
+
+
+def _point(
+    arm: str, seed: int, seen: int, recall: Mapping[int, float], chance: Mapping[int, float], c: float, last: bool
+) -> Point:
     point = Point(arm, seed, seen, k_max(recall).steady, c, last)
-    more = [value for count, value in recall.items() if count > point.most]
+    more = [value - chance.get(count, 0.0) for count, value in recall.items() if count > point.most]
     return replace(point, beyond=float(np.mean(more)) if more else 0.0)
 
 
@@ -199,7 +209,7 @@ SCATTER = (
     Claim("SC4", "models that come to draw more labels during training gain C (last less first checkpoint)",
           "three models gain both (above 0)", gain_together),
     Claim("SC5a", "models and checkpoints with a higher C meet more of the labels that are beyond training (mean "
-          "recall, removed)", "beyond (above 0.5)", correlates("recall")),
+          "recall less chance, removed)", "beyond (above 0.5)", correlates("recall")),
     Claim("SC5b", "also at the end of training alone", "beyond (above 0.5)",
           correlates("recall", keep=lambda point: point.last)),
     Claim("SC5c", "also among networks that are not local by construction", "beyond (above 0.5)",

@@ -10,14 +10,21 @@ import numpy as np
 
 from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above
-from recombine.studies.local_scores.claims_length import HEADLINE, arm_of, beyond, longest, recall_by_count
+from recombine.studies.local_scores.claims_length import (
+    HEADLINE,
+    arm_of,
+    beyond,
+    beyond_chance,
+    longest,
+    recall_by_count,
+)
 from recombine.studies.local_scores.claims_locality import GRADIENT, REMOVED, excess
 
 if TYPE_CHECKING:
     import polars as pl
 
 FEWEST = 3  # weights that a rank correlation needs
-CHANCE, EXTRAS = "count.chance", "count.extras"
+EXTRAS = "count.extras"
 LOCAL = arm_of("2L", HEADLINE)  # beside: local by construction
 
 Measure = Callable[["pl.DataFrame", str], Mapping[int, float]]
@@ -38,12 +45,6 @@ def weight_of(arm: str) -> float | None:
 def weights(table: pl.DataFrame) -> list[float]:
     """Those that were measured, ascending."""
     return sorted(w for arm in table["arm"].unique().to_list() if (w := weight_of(arm)) is not None)
-
-
-def beyond_chance(table: pl.DataFrame, arm: str) -> dict[int, float]:
-    """The same less that of labels of other images, which a crowded image meets too."""
-    recall, chance = beyond(table, arm), beyond(table, arm, CHANCE)
-    return {seed: recall[seed] - chance[seed] for seed in sorted(recall.keys() & chance.keys())}
 
 
 def with_one(table: pl.DataFrame, arm: str) -> dict[int, float]:

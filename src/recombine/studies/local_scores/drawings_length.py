@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from recombine.instruments.counting import LEAST, RECALL, RECALL_APART, RECALL_CLOSE, k_max
+from recombine.instruments.counting import CHANCE, CHANCE_APART, LEAST, RECALL, RECALL_APART, RECALL_CLOSE, k_max
 from recombine.lab.claims import NotMeasured
 from recombine.lab.figures import accuracy_axis, empty_panel, house_style, one_legend, put_caption, seeds_text
 from recombine.lab.table import curves
@@ -25,6 +25,7 @@ from recombine.studies.local_scores.claims_length import (
 
 COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9", "2L whole": "#7f7f7f"}
 OTHERWISE = {f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"3 {FIXED}": "#b8860b"}
+CHANCES = {RECALL: CHANCE, RECALL_APART: CHANCE_APART}
 PAPER = {  # K_max by training set
     ("1", "1-3"): 7, ("2", "1"): 1, ("2", "1-3"): 2, ("2", "1-5"): 3, ("2L", "1"): 5, ("2L", "1-3"): 9,
     ("2L", "1-5"): 10, ("3", "1-3"): 3, ("3L", "1-3"): 9,
@@ -69,11 +70,12 @@ def readings(table: pl.DataFrame) -> Figure:
         if told.lines:
             told.legend(loc="upper right")
         _over_rules(rules, table)
-        one_legend(figure, apart)
+        one_legend(figure, rules)
         put_caption(
             figure,
             "Trained on 1 to 3 objects (shaded). (a, b) Share of labels that an object meets, by whether another label "
-            "lies within two cells, rows or columns; grey: the same of the finder on rendered scenes. (c) Recall with "
+            "lies within two cells, rows or columns. Grey: the same of the finder on rendered scenes (dashed), and if "
+            "each image is asked for another's labels (dash-dotted), the mean over experiments. (c) Recall with "
             "labels as a channel of the image, in 2L of each patch, and with a list that starts at its first slot. (d) "
             f"K_max if another recall than {LEAST:g} is asked for, mean over seeds. Thin: single seeds, thick: mean.",
             seeds_text(table["seed"].n_unique()),
@@ -93,6 +95,12 @@ def _by_name(axes: Axes, table: pl.DataFrame, colors: Mapping[str, str], instrum
         return empty_panel(axes, "not measured")
     if found := _values(table, arm_of("1", HEADLINE), f"calibration.{instrument}"):
         axes.plot(found[0], np.nanmean(found[1], 0), color="#808080", linestyle="--", linewidth=1.4, zorder=1)
+    by_chance = [
+        _values(table, arm_of(name, HEADLINE), CHANCES[instrument]) for name in colors if instrument in CHANCES
+    ]
+    if known := [each for each in by_chance if each]:
+        level = np.nanmean([np.nanmean(values, 0) for _, values in known], 0)
+        axes.plot(known[0][0], level, color="#808080", linestyle="-.", linewidth=1.4, zorder=1)
     axes.axvspan(0.5, BEYOND + 0.5, color="#eeeeee", zorder=0)
     axes.set_xlim(0.5, 12.5)
     axes.set_xlabel("labels at once")
@@ -149,7 +157,7 @@ def _finder_and_chance(table: pl.DataFrame, objects: str) -> Iterator[tuple[str,
     """Recall of the finder on rendered scenes, which no model can pass, and of labels of other images."""
     arms = [arm for arm in dict.fromkeys(table["arm"].to_list()) if arm.rsplit(" ", 1)[1] == objects]
     for label, style, instrument in (
-        ("finder on rendered scenes", "--", f"calibration.{RECALL}"), ("by chance", "-.", "count.chance"),
+        ("finder on rendered scenes", "--", f"calibration.{RECALL}"), ("by chance", "-.", CHANCE),
     ):  # fmt: skip
         found: dict[int, list[float]] = {}
         for arm in arms:

@@ -164,7 +164,7 @@ def _recalls(axes: Axes, table: pl.DataFrame, networks: Sequence[str]) -> None:
                 label=f"Exp {network}, {name} machine",
             )  # fmt: skip
     if len(axes.lines) > 1:
-        axes.legend(loc="best", fontsize=10)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=10)
     axes.set_xlim(-0.03, 1.05)
     axes.set_xlabel("recall of the machine")
     accuracy_axis(axes, "recall of the network")

@@ -61,6 +61,7 @@ EXPERIMENT = Experiment(
         "of training alone.",
         "K_max ends at 12, the most labels that are asked for, and 0.9 of all labels is a narrow gate: models on "
         "either side of it can have much the same curve. SC5 takes recall with more labels than a training image has "
-        "objects in its place; it was asked after the first five models of five seeds had been looked at.",
+        "objects in its place, less that of another image's labels; it was asked after the first five models of five "
+        "seeds had been looked at.",
     ),
 )
