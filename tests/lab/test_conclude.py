@@ -2,6 +2,7 @@ import json
 import os
 import shlex
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,12 @@ from recombine.lab.conclude import (
     conclude,
     draw_figures,
     gather_provenance,
-    read_samples,
     variant,
 )
 from recombine.lab.config import RunConfig
-from recombine.lab.experiment import Drawing, Plan, make_plan
+from recombine.lab.experiment import Drawing, Plan, make_plan, no_sheets
 from recombine.lab.provenance import describe_machine, device_name, now
+from recombine.lab.samples import Samples, read_samples
 from recombine.lab.store import Store
 from recombine.lab.table import Member, collect, read_table, write_table
 from recombine.studies.concept_graphs.emergence import EXPERIMENT
@@ -86,6 +87,21 @@ def test_figures_are_drawn_from_the_stored_table(plan: Plan, smoke_copy: Path) -
     ]  # fmt: skip
     assert drawn[0][0].equals(table)
     assert drawn[0][1] == plan.runs[0].config
+
+
+@pytest.mark.usefixtures("quick_figures")
+def test_an_experiment_can_draw_its_own_sheets_or_none(plan: Plan, smoke_copy: Path) -> None:
+    def sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
+        (samples,) = kept.values()
+        assert (list(kept), samples.seed, samples.run) == (["continuous"], 0, plan.runs[0].config)
+        assert (samples.last == samples.images[1024]).all()
+        return {"mine": Drawing(Figure(), "a caption")}
+
+    folder, names = answer_folder(smoke_copy), []
+    for choice in (sheets, no_sheets):
+        mine = replace(plan, experiment=replace(plan.experiment, sheets=choice))
+        names.append([figure.name for figure in draw_figures(mine, Store(smoke_copy), folder)])
+    assert names == [["figure", "cube", "judges", "mine"], ["figure", "cube", "judges"]]
 
 
 @pytest.mark.usefixtures("quick_figures")

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 from recombine.errors import UserError
-from recombine.lab.conclude import read_samples
 from recombine.lab.config import RunConfig, read_node
 from recombine.lab.drawing import ZOOM, draw_from_run
+from recombine.lab.samples import read_samples
 from recombine.lab.store import RunFolder, Store
 from recombine.worlds.shapes import ShapesWorld
 

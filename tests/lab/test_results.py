@@ -1,3 +1,4 @@
+import io
 import json
 from pathlib import Path
 
@@ -7,10 +8,27 @@ from PIL import Image
 
 from recombine.errors import RunFailed
 from recombine.lab.experiment import Plan, make_plan
-from recombine.lab.results import publish, read_claims, read_results, renew, results_page
+from recombine.lab.results import _lean, publish, read_claims, read_results, renew, results_page
 from recombine.lab.store import Store
 from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.emergence import EXPERIMENT
+
+
+def test_small_objects_keep_their_colours() -> None:
+    """Hundreds of greys and a few coloured pixels: 256 colours would be greys."""
+    rng = np.random.default_rng(0)
+    ground = np.tile(np.linspace(60, 200, 256)[None, :, None], (64, 1, 3)) + rng.normal(0, 6, (64, 256, 3))
+    picture = ground.clip(0, 255).astype(np.uint8)
+    for place in range(32):  # small objects of many colours
+        picture[4:8, 8 * place : 8 * place + 4] = rng.integers(0, 255, 3)
+    whole = io.BytesIO()
+    Image.fromarray(picture).save(whole, format="PNG")
+    with Image.open(io.BytesIO(_lean(whole.getvalue()))) as kept:
+        assert (np.asarray(kept.convert("RGB")) == picture).all()
+    flat = io.BytesIO()
+    Image.fromarray(np.full((64, 256, 3), 90, dtype=np.uint8)).save(flat, format="PNG")
+    with Image.open(io.BytesIO(_lean(flat.getvalue()))) as kept:
+        assert kept.mode == "P"
 
 
 @pytest.fixture

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from recombine.errors import UserError
 from recombine.files import write_json
 from recombine.lab.claims import judge_all
-from recombine.lab.experiment import Plan
+from recombine.lab.experiment import Drawing, Plan
 from recombine.lab.figures import save_figure, sheet_over_time
 from recombine.lab.provenance import now
 from recombine.lab.report import Report, ReportFigure, write_report
 from recombine.lab.run import Run
-from recombine.lab.store import RunFolder, Store
+from recombine.lab.samples import Samples, read_samples
+from recombine.lab.store import Store
 from recombine.lab.table import Member, collect, read_table, write_table
 from recombine.settings import Settings, fingerprint
-from recombine.training.state import load_tensors
 
 
 class _Overrides(Settings):
@@ -83,21 +81,32 @@ def draw_figures(plan: Plan, store: Store, folder: Path) -> list[ReportFigure]:
     for name, drawing in plan.experiment.draw(table, plan.runs[0].config).items():
         paths = save_figure(drawing.figure, folder / name)
         figures.append(ReportFigure(name, paths[0], drawing.caption))
-    for arm in dict.fromkeys(run.arm for run in plan.runs):
-        run = next((r for r in plan.runs if r.arm == arm and store.run(r.address).done), None)
-        samples = {} if run is None else read_samples(store.run(run.address))
-        if run is not None and samples and isinstance(run.config, Run):
-            paths = save_figure(sheet_over_time(samples, run.config.groups()), folder / f"samples-{arm}")
-            caption = f"Samples over training, arm {arm}, seed {run.seed}: the same noise in every column of a node."
-            figures.append(ReportFigure(f"samples-{arm}", paths[0], caption))
+    sheets = plan.experiment.sheets or sheet_of_each
+    for name, drawing in sheets(_kept_samples(plan, store)).items():
+        figures.append(ReportFigure(name, save_figure(drawing.figure, folder / name)[0], drawing.caption))
     return figures
 
 
-def read_samples(run: RunFolder) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]]]:
-    """The kept samples of a run: images seen -> uint8 [nodes, k, H, W, 3]."""
-    paths = sorted((run.path / "samples").glob("*.safetensors"))
-    images = {int(path.stem): load_tensors(path, run.address)["images"] for path in paths}
-    return {seen: tensor.movedim(2, -1).numpy() for seen, tensor in images.items()}
+def sheet_of_each(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
+    """A sheet for each arm, groups down and moments of training across."""
+    return {
+        f"samples-{arm}": Drawing(
+            sheet_over_time(samples.images, samples.run.groups()),
+            f"Samples over training, arm {arm}, seed {samples.seed}: the same noise in every column of a node.",
+        )
+        for arm, samples in kept.items()
+    }
+
+
+def _kept_samples(plan: Plan, store: Store) -> dict[str, Samples]:
+    """Of each arm those of its first run that is done."""
+    kept = {}
+    for arm in dict.fromkeys(run.arm for run in plan.runs):
+        run = next((r for r in plan.runs if r.arm == arm and store.run(r.address).done), None)
+        images = {} if run is None else read_samples(store.run(run.address))
+        if run is not None and images and isinstance(run.config, Run):
+            kept[arm] = Samples(run.config, run.seed, images)
+    return kept
 
 
 def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> dict[str, Any]:

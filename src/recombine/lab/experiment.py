@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
+    from recombine.lab.samples import Samples
+
 BudgetName = Literal["smoke", "laptop", "full"]
 BUDGETS: tuple[BudgetName, ...] = get_args(BudgetName)
 MOST_SEEDS = 10_000
@@ -49,6 +51,7 @@ class Experiment:
     budgets: Mapping[BudgetName, Budget]
     claims: tuple[Claim, ...]
     draw: Callable[[polars.DataFrame, Any], dict[str, Drawing]]  # the table, and the first arm's config
+    sheets: Callable[[Mapping[str, Samples]], dict[str, Drawing]] | None = None  # of each arm's; default: one an arm
     notes: tuple[str, ...] = ()  # the readings that were taken
     seen: tuple[str, ...] = ()  # what the committed evidence shows, in words; where it differs from the paper, why
     file: str = ""  # that describes it, if it is a user's own
@@ -61,6 +64,11 @@ class Experiment:
     def typed(self) -> str:
         """What is typed to run it."""
         return self.file or self.address
+
+
+def no_sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
+    """No figure of samples: the runs are those of another experiment, which shows them."""
+    return {}
 
 
 @dataclass(frozen=True)

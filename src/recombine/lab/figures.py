@@ -274,14 +274,15 @@ def sheet_over_time(samples: Mapping[int, NDArray[np.uint8]], nodes: Sequence[st
     rows, columns = max(len(nodes), 1), max(len(samples), 1)
     with house_style():
         layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.02)
-        figure = Figure(figsize=(2.4 + 1.9 * columns, 0.7 + rows), layout=layout)
+        wide = max((images.shape[1] for images in samples.values()), default=0) if columns == 1 else 2
+        figure = Figure(figsize=(2.4 + 0.95 * max(wide, 2) * columns, 0.7 + rows), layout=layout)
         panels = figure.subplots(rows, columns, squeeze=False)
         if not samples or not nodes:
             empty_panel(panels[0, 0], "no samples yet")
         for row, label in enumerate(nodes):
             for column, seen in enumerate(sorted(samples)):
                 axes = panels[row, column]
-                draw_sheet(axes, _fold(samples[seen][row]))
+                draw_sheet(axes, samples[seen][row][None] if columns == 1 else _fold(samples[seen][row]))
                 if row == 0:
                     axes.set_title(count_text(seen), fontsize=12, loc="center")
                 if column == 0:
