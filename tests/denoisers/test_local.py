@@ -6,6 +6,7 @@ import torch
 from recombine import seeds
 from recombine.denoisers.conditioners import ConditionConfig
 from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.folded import FoldedConfig
 from recombine.denoisers.local import LocalConfig, LocalNetwork, NoisyFields
 from recombine.denoisers.unet import UNetConfig
 from recombine.diffusion.schedules import EDMSchedule
@@ -62,8 +63,10 @@ def test_a_label_acts_within_its_field_only(labels: LabelConfig) -> None:
     assert (change[near] > 0).all()
 
 
-def test_labels_as_a_channel_act_within_the_patch_and_at_their_place() -> None:
-    maps = override(INNER, {"condition.entry": "spatial"}).model_dump()
+@pytest.mark.parametrize("folded", [False, True])
+def test_labels_as_a_channel_act_within_the_patch_and_at_their_place(folded: bool) -> None:
+    plain = override(INNER, {"condition.entry": "spatial", "multipliers": (1,), "attention": ()})
+    maps = (FoldedConfig(fold=2, inner=plain) if folded else plain).model_dump()
     model, x, sigma = network(inner=maps, radius=2), noisy(1), torch.tensor([0.7])
     nothing = torch.zeros(1, GRID**2)
     told = nothing.clone()

@@ -35,7 +35,7 @@ LIKE_PAPER: dict[str, Model] = {
 
 
 def table(models: dict[str, Model], seeds: int = 5, unrelated: bool = False) -> pl.DataFrame:
-    """Recall of 1 up to K_max and of 0.4 beyond; C with a little noise for each seed, or all noise."""
+    """Recall of 1 up to K_max, falling to chance beyond; C with a little noise for each seed, or all noise."""
     rows = []
     for number, (arm, (longest, levels)) in enumerate(models.items()):
         for seed in range(seeds):
@@ -44,7 +44,9 @@ def table(models: dict[str, Model], seeds: int = 5, unrelated: bool = False) -> 
                 c = level if level == 1 else level + rng.normal(0, 0.02)
                 c = rng.uniform(0.2, 1) if unrelated else c
                 own = int(np.clip(k + (rng.integers(-1, 2) if seen == MOMENTS[1] else 0), 0, 12))
-                found = [(f"{count:02d}", "count.recall", 1.0 if count <= own else 0.4) for count in range(1, 13)]
+                recall = [1.0 if count <= own else max(0.25, 0.8 - 0.1 * (count - own)) for count in range(1, 13)]
+                found = [(f"{count:02d}", "count.recall", value) for count, value in enumerate(recall, 1)]
+                found += [(f"{count:02d}", "count.chance", 0.25) for count in range(1, 13)]
                 for how, chance in (("removed", "C"), ("gradient", "gradient.C")):
                     found += [("all", f"locality.conditions.{how}.C", c),
                               ("all", f"locality.conditions.{chance}.chance", 0.27)]  # fmt: skip
@@ -99,7 +101,7 @@ def test_points_are_where_both_were_measured() -> None:
     assert [point.seen for point in own] == list(MOMENTS[1:])
     assert [point.last for point in own] == [False, True]
     assert own[-1].longest == 9
-    assert own[-1].beyond == pytest.approx((6 * 1 + 3 * 0.4) / 9)  # of 4 to 12 labels, those up to 9 are met
+    assert own[-1].beyond == pytest.approx((4 + (0.45 + 0.35 + 0.25) / 0.75) / 7)  # of 6 to 12 labels, up to 9 are met
 
 
 def test_the_number_trained_on_by_both_readings() -> None:

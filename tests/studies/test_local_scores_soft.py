@@ -65,7 +65,7 @@ def test_a_penalty_that_harms_refutes_every_claim() -> None:
 def test_recall_that_is_chance_is_no_gain() -> None:
     crowded = table_of(HELPED).with_columns(
         value=pl.when((pl.col("instrument") == "count.chance") & (pl.col("arm") == soft_arm(10)))
-        .then(0.6)
+        .then(0.97)
         .otherwise("value")
     )
     found = verdicts(crowded)

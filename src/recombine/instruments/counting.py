@@ -4,7 +4,7 @@ Found objects and labels are paired one to one, nearest first, never further apa
 partner is met, a found object without one is extra. *Recall* is the share of labels that are met; *chance* is the
 recall of the same images when each is asked for the labels of another one: a crowded image scores there too. More
 labels stand closer, and objects that hide each other are hard to draw however few they are: recall is also told apart
-by whether another label lies within APART cells.
+by whether another label is nearer than APART cells.
 
 Bradley 2026 does not say when K locations count as handled. The rule here: K_max is the largest K such that recall is
 at least LEAST at it and at every smaller K.
@@ -95,10 +95,10 @@ def count(found: Found, places: Tensor, told: Tensor, cell: float, near: float =
 
 
 def stand_apart(places: Tensor, told: Tensor, cell: float) -> Tensor:
-    """Which labels have no other within APART cells, rows or columns, whichever is more.  # [n, A] bool"""
+    """Which labels have no other nearer than APART cells, rows or columns, whichever is more.  # [n, A] bool"""
     at = (places / cell).floor()  # [n, A, 2]
     away = (at[:, :, None] - at[:, None]).abs().amax(3)  # [n, A, A]
-    other = told[:, None] & ~torch.eye(told.shape[1], dtype=torch.bool)
+    other = told[:, None] & ~torch.eye(told.shape[1], dtype=torch.bool, device=told.device)
     return told & (away.masked_fill(~other, torch.inf).amin(2) >= APART)
 
 

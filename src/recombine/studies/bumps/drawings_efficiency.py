@@ -135,7 +135,8 @@ def _draw_needed(axes: Axes, table: pl.DataFrame) -> None:
         found, dashes = sizes_needed(table, kind, counted=counted, judged=judged), DASHES if judged == "bump" else "-"
         points = _readable(found)
         for pixels, numbers in points.items():
-            axes.plot([pixels] * len(numbers), numbers, "o", color=color, markersize=6, alpha=0.5, markeredgewidth=0)
+            mark = {"markerfacecolor": "none"} if judged == "bump" else {"markeredgewidth": 0}
+            axes.plot([pixels] * len(numbers), numbers, "o", color=color, markersize=6, alpha=0.5, **mark)
         if points:
             medians = [float(np.median(numbers)) for numbers in points.values()]
             label = f"{name}: {slope_text(found)}"

@@ -61,11 +61,11 @@ def draw(table: polars.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
 SEEN = (
     "What was expected came out in its order everywhere: short reaches less far than the paper's sinusoids, long "
     "farther. In a band of 8 px long has 0.90, raw 0.43, short 0.28 (recall 0.25); of a tenth of the lattice 0.75, "
-    "0.54, 0.43 (recall 0). RC2l, RC3s and RC3l hold. Of the narrow band all but short have nearly everything, so that "
-    "there is little to tell (RC1s, RC1l, RC2s undecided at five seeds).",
-    "Inside the band (b) accuracy falls to a half at 0.9 px with short, at 1.6 px with raw, and not at all with long: "
-    "about where labels are half as far apart in the code as they ever get (a: 1.0 px, 1.8 px, 6 px). How far a model "
-    "interpolates is, to that extent, what the code says is near.",
+    "0.54, 0.43 (recall 0). RC2l, RC3s and RC3l hold, the other three are undecided at five seeds (of the band of 4 px "
+    "raw and long have nearly everything).",
+    "Inside the band (b) accuracy falls to a half at 1.0 px with short, at 1.6 px with raw, and not at all with long. "
+    "Labels are half as far apart in the code as 12 px are at 1.0, 1.8 and 6 px (a). How far a model interpolates is, "
+    "to that extent, what the code says is near.",
 )
 
 EXPERIMENT = Experiment(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,7 +23,7 @@ from recombine.lab.claims import (
     verdict_above,
 )
 from recombine.lab.table import curves
-from recombine.studies.local_scores.claims_length import WHOLE
+from recombine.studies.local_scores.claims_length import WHOLE, scaled
 from recombine.studies.local_scores.claims_locality import ALL, GRADIENT, REMOVED
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
 READINGS = ("labels", "objects", "recall")
 """How far a model goes: K_max less the labels of an image, in Exps 2 and 2L always one, or less its objects; or the
-recall of more labels than it has objects, less that of another image's labels.
+recall of more labels than any of them has objects, on a scale from what labels of other images meet, 0, to 1.
 """
+LARGEST = 5  # objects of a training image of any set: recall is compared with more labels than that
 STRONG = 0.5  # a rank correlation above it counts as strong
 DRAWS = 2000  # of seeds
 
@@ -48,7 +50,7 @@ class Point:
     longest: int  # K_max
     c: float
     last: bool
-    beyond: float = 0.0  # recall less chance with more labels than a training image has objects, the mean
+    beyond: float = math.nan  # recall, from chance 0 to 1, with more labels than any training image has objects
 
     @property
     def experiment(self) -> str:
@@ -99,8 +101,8 @@ def _point(
     arm: str, seed: int, seen: int, recall: Mapping[int, float], chance: Mapping[int, float], c: float, last: bool
 ) -> Point:
     point = Point(arm, seed, seen, k_max(recall).steady, c, last)
-    more = [value - chance.get(count, 0.0) for count, value in recall.items() if count > point.most]
-    return replace(point, beyond=float(np.mean(more)) if more else 0.0)
+    more = [scaled(value, chance[count]) for count, value in recall.items() if count > LARGEST and count in chance]
+    return replace(point, beyond=float(np.mean(more))) if more else point
 
 
 def rank_correlation(chosen: Sequence[Point], reading: str) -> float:
@@ -132,7 +134,7 @@ def correlates(
     """The rank correlation over the points that are kept is strong."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        chosen = [point for point in points(table, instrument) if keep(point)]
+        chosen = [point for point in points(table, instrument) if keep(point) and not math.isnan(point.gain(reading))]
         arms = sorted({point.arm for point in chosen})
         if len(arms) < 3:
             raise NotMeasured(f"{len(arms)} models say nothing about a correlation: at least 3 are needed")
@@ -209,7 +211,7 @@ SCATTER = (
     Claim("SC4", "models that come to draw more labels during training gain C (last less first checkpoint)",
           "three models gain both (above 0)", gain_together),
     Claim("SC5a", "models and checkpoints with a higher C meet more of the labels that are beyond training (mean "
-          "recall less chance, removed)", "beyond (above 0.5)", correlates("recall")),
+          "recall, scale from chance 0 to 1, removed)", "beyond (above 0.5)", correlates("recall")),
     Claim("SC5b", "also at the end of training alone", "beyond (above 0.5)",
           correlates("recall", keep=lambda point: point.last)),
     Claim("SC5c", "also among networks that are not local by construction", "beyond (above 0.5)",

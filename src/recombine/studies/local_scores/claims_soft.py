@@ -110,7 +110,7 @@ SOFT = (
           "not asked (above 0.5)", rises(beyond, 0.5)),
     Claim("SF2b", "recall with 4 labels or more at the largest weight less without a penalty",
           "not asked (above 0.1)", gains(beyond, 0.1)),
-    Claim("SF2c", "also less what labels of other images would meet", "not asked (above 0.1)",
+    Claim("SF2c", "also on a scale from what labels of other images meet, 0, to 1", "not asked (above 0.1)",
           gains(beyond_chance, 0.1)),
     Claim("SF2d", "K_max at the largest weight less without a penalty", "not asked (above 1)", gains(longest, 1.0)),
     Claim("SF3", "it is not paid for with what was trained (recall with one label, the same difference)",

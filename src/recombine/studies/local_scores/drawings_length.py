@@ -74,10 +74,10 @@ def readings(table: pl.DataFrame) -> Figure:
         put_caption(
             figure,
             "Trained on 1 to 3 objects (shaded). (a, b) Share of labels that an object meets, by whether another label "
-            "lies within two cells, rows or columns. Grey: the same of the finder on rendered scenes (dashed), and if "
-            "each image is asked for another's labels (dash-dotted), the mean over experiments. (c) Recall with "
-            "labels as a channel of the image, in 2L of each patch, and with a list that starts at its first slot. (d) "
-            f"K_max if another recall than {LEAST:g} is asked for, mean over seeds. Thin: single seeds, thick: mean.",
+            "lies within two cells, rows or columns. (c) Recall with labels as a channel of the image, in 2L of each "
+            "patch, and with a list that starts at its first slot. Grey: the finder on rendered scenes (dashed) and, "
+            "in a and c, images asked for each other's labels (dash-dotted, mean over experiments). (d) K_max if "
+            f"another recall than {LEAST:g} is asked for, mean over seeds. a to c, thin: single seeds, thick: mean.",
             seeds_text(table["seed"].n_unique()),
         )
     return figure

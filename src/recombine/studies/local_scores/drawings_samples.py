@@ -28,19 +28,21 @@ def told_and_drawn(kept: Mapping[str, Samples], names: Mapping[str, str], counts
     asked = [count for count in counts if all(count in kept[arm].run.evaluation.counts for arm in rows)]  # type: ignore[attr-defined]
     if not rows or not asked:
         return empty_figure("no samples were kept")
+    same = len({kept[arm].seed for arm in rows}) == 1
     with house_style():
         figure = Figure(figsize=(1.6 + 4.1 * len(asked), 0.7 + 1.42 * len(rows)), layout="constrained")
         panels = figure.subplots(len(rows), len(asked), squeeze=False)
         for line, arm in zip(panels, rows, strict=True):
             for axes, count in zip(line, asked, strict=True):
                 _draw(axes, kept[arm], count)
-            line[0].set_ylabel(names[arm], rotation=0, ha="right", va="center")
+            seed = "" if same else f"\nseed {kept[arm].seed}"
+            line[0].set_ylabel(names[arm] + seed, rotation=0, ha="right", va="center")
         for axes, count in zip(panels[0], asked, strict=True):
             axes.set_title(f"{count} label" + ("" if count == 1 else "s"), loc="center")
         put_caption(
             figure,
-            "Samples at the end of training, not chosen; the same layouts and the same noise in every row. Crosses: "
-            "labels that the model is told.",
+            "Samples at the end of training, not chosen; rows of a seed have the same layouts and the same noise. "
+            "Crosses: labels that the model is told.",
         )
     return figure
 
