@@ -1,6 +1,6 @@
 """The figure of length generalization (Bradley 2026, Fig 1 and its table)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from recombine.instruments.counting import CHANCE, CHANCE_APART, LEAST, RECALL, RECALL_APART, RECALL_CLOSE, k_max
 from recombine.lab.claims import NotMeasured
 from recombine.lab.figures import accuracy_axis, empty_panel, house_style, one_legend, put_caption, seeds_text
-from recombine.lab.table import curves
 from recombine.studies.local_scores.claims_length import (
-    BEYOND,
     CHANNEL,
     FIXED,
     HEADLINE,
@@ -25,6 +23,7 @@ from recombine.studies.local_scores.claims_length import (
 
 COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9", "2L whole": "#7f7f7f"}
 OTHERWISE = {f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"3 {FIXED}": "#b8860b"}
+GREY = "#808080"
 CHANCES = {RECALL: CHANCE, RECALL_APART: CHANCE_APART}
 PAPER = {  # K_max by training set
     ("1", "1-3"): 7, ("2", "1"): 1, ("2", "1-3"): 2, ("2", "1-5"): 3, ("2L", "1"): 5, ("2L", "1-3"): 9,
@@ -40,15 +39,17 @@ def recall_over_count(table: pl.DataFrame) -> Figure:
         figure = Figure(figsize=(max(13.0, 4.6 * (len(sets) + 1)), 4.8), layout="constrained")
         *panels, last = figure.subplots(1, len(sets) + 1, squeeze=False)[0]
         for axes, objects in zip(panels, sets, strict=True):
-            _curves(axes, table, objects)
+            axes.set_title(f"trained on {objects} object" + ("" if objects == "1" else "s"))
+            _recall(axes, table, objects, COLORS)
+            axes.axhline(LEAST, color="#404040", linestyle=":", linewidth=1)
         _longest(last, table, sets)
         one_legend(figure, panels[0])
         put_caption(
             figure,
             "Share of labels that an object meets (within 1.5 cells) over the number of labels; thin: single seeds, "
-            f"thick: mean. Dotted: {LEAST:g}, the rule of K_max. Grey: what the finder meets of rendered scenes, and "
-            "recall when each image is asked for another's labels. Shaded: numbers of objects trained on. Right: K_max "
-            "of each seed; crosses: the paper.",
+            f"thick: mean. Dotted: {LEAST:g}, the rule of K_max. Grey: what the finder meets of rendered scenes. "
+            "Dash-dotted: recall when each image is asked for another's labels. Shaded: numbers of objects trained on. "
+            "Right: K_max of each seed; crosses: the paper.",
             seeds_text(table["seed"].n_unique()),
         )
     return figure
@@ -64,9 +65,9 @@ def readings(table: pl.DataFrame) -> Figure:
             (close, RECALL_CLOSE, "b   Another label there"),
         ):
             axes.set_title(title)
-            _by_name(axes, table, {name: color for name, color in COLORS.items() if name != "2L whole"}, instrument)
+            _recall(axes, table, HEADLINE, COLORS, instrument)
         told.set_title("c   Told otherwise")
-        _by_name(told, table, OTHERWISE)
+        _recall(told, table, HEADLINE, OTHERWISE)
         if told.lines:
             told.legend(loc="upper right")
         _over_rules(rules, table)
@@ -75,46 +76,47 @@ def readings(table: pl.DataFrame) -> Figure:
             figure,
             "Trained on 1 to 3 objects (shaded). (a, b) Share of labels that an object meets, by whether another label "
             "lies within two cells, rows or columns. (c) Recall with labels as a channel of the image, in 2L of each "
-            "patch, and with a list that starts at its first slot. Grey: the finder on rendered scenes (dashed) and, "
-            "in a and c, images asked for each other's labels (dash-dotted, mean over experiments). (d) K_max if "
+            "patch, and with a list that starts at its first slot. Grey: the finder on rendered scenes. "
+            "Dash-dotted: recall when images are asked for each other's labels, but for b. (d) K_max if "
             f"another recall than {LEAST:g} is asked for, mean over seeds. a to c, thin: single seeds, thick: mean.",
             seeds_text(table["seed"].n_unique()),
         )
     return figure
 
 
-def _by_name(axes: Axes, table: pl.DataFrame, colors: Mapping[str, str], instrument: str = RECALL) -> None:
-    """Recall over the number of labels, trained on 1 to 3 objects."""
+def _recall(axes: Axes, table: pl.DataFrame, objects: str, colors: Mapping[str, str], instrument: str = RECALL) -> None:
+    """Recall over the number of labels of experiments with one training set, the finder's, and chance."""
     for name, color in colors.items():
-        if found := _values(table, arm_of(name, HEADLINE), instrument):
+        if found := _values(table, [arm_of(name, objects)], instrument):
             counts, values = found
             axes.plot(counts, values.T, color=color, linewidth=0.7, alpha=0.4)
             mean = np.nanmean(values, 0)
             axes.plot(counts, mean, color=color, linewidth=2.4, marker="o", markersize=4, label=f"Exp {name}")
+        if found := _values(table, [arm_of(name, objects)], CHANCES.get(instrument, "")):
+            axes.plot(found[0], np.nanmean(found[1], 0), color=color, linestyle="-.", linewidth=1.1, alpha=0.8)
     if not axes.lines:
         return empty_panel(axes, "not measured")
-    if found := _values(table, arm_of("1", HEADLINE), f"calibration.{instrument}"):
-        axes.plot(found[0], np.nanmean(found[1], 0), color="#808080", linestyle="--", linewidth=1.4, zorder=1)
-    by_chance = [
-        _values(table, arm_of(name, HEADLINE), CHANCES[instrument]) for name in colors if instrument in CHANCES
-    ]
-    if known := [each for each in by_chance if each]:
-        level = np.nanmean([np.nanmean(values, 0) for _, values in known], 0)
-        axes.plot(known[0][0], level, color="#808080", linestyle="-.", linewidth=1.4, zorder=1)
-    axes.axvspan(0.5, BEYOND + 0.5, color="#eeeeee", zorder=0)
+    if found := _values(table, [arm_of(name, objects) for name in colors], f"calibration.{instrument}"):
+        level = np.nanmean(found[1], 0)
+        axes.plot(found[0], level, "--", color=GREY, linewidth=1.4, label="finder on rendered scenes", zorder=1)
+    if instrument in CHANCES:
+        axes.plot([], [], "-.", color=GREY, linewidth=1.1, label="by chance")
+    axes.axvspan(0.5, int(objects[-1]) + 0.5, color="#eeeeee", zorder=0)
     axes.set_xlim(0.5, 12.5)
     axes.set_xlabel("labels at once")
     return accuracy_axis(axes, "recall")
 
 
-def _values(table: pl.DataFrame, arm: str, instrument: str) -> tuple[list[int], NDArray[np.float64]] | None:
-    """Numbers of labels, and the value of each seed at them.  # [seeds, numbers], NaN where there is none"""
-    try:
-        found = recall_by_count(table, arm, instrument)
-    except NotMeasured:
-        return None
-    counts = sorted(set().union(*found.values()))
-    return counts, np.array([[curve.get(count, np.nan) for count in counts] for curve in found.values()])
+def _values(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> tuple[list[int], NDArray[np.float64]] | None:
+    """Numbers of labels, and the value of each seed of these arms at them.  # [runs, numbers], NaN where none is"""
+    found: list[dict[int, float]] = []
+    for arm in arms:
+        try:
+            found += recall_by_count(table, arm, instrument).values()
+        except NotMeasured:
+            continue
+    counts = sorted(set().union(*found))
+    return (counts, np.array([[curve.get(k, np.nan) for k in counts] for curve in found])) if counts else None
 
 
 def _over_rules(axes: Axes, table: pl.DataFrame) -> None:
@@ -132,40 +134,6 @@ def _over_rules(axes: Axes, table: pl.DataFrame) -> None:
     axes.axvline(LEAST, color="#404040", linestyle=":", linewidth=1)
     axes.set(xlabel="recall that is asked for", ylabel="K_max", ylim=(-0.5, 12.5), xlim=(asked[0], asked[-1]))
     return None
-
-
-def _curves(axes: Axes, table: pl.DataFrame, objects: str) -> None:
-    axes.set_title(f"trained on {objects} object" + ("" if objects == "1" else "s"))
-    for name, color in COLORS.items():
-        try:
-            found = recall_by_count(table, arm_of(name, objects))
-        except NotMeasured:
-            continue
-        counts = sorted(set.intersection(*(set(curve) for curve in found.values())))
-        values = np.array([[curve[count] for count in counts] for curve in found.values()])
-        axes.plot(counts, values.T, color=color, linewidth=0.7, alpha=0.4)
-        axes.plot(counts, values.mean(0), color=color, linewidth=2.4, marker="o", markersize=4, label=f"Exp {name}")
-    for label, style, beside in _finder_and_chance(table, objects):
-        axes.plot(*beside, color="#808080", linestyle=style, linewidth=1.4, label=label, zorder=1)
-    axes.axhline(LEAST, color="#404040", linestyle=":", linewidth=1)
-    axes.axvspan(0.5, int(objects[-1]) + 0.5, color="#eeeeee", zorder=0)
-    axes.set_xlabel("labels at once")
-    accuracy_axis(axes, "recall")
-
-
-def _finder_and_chance(table: pl.DataFrame, objects: str) -> Iterator[tuple[str, str, tuple[list[int], list[float]]]]:
-    """Recall of the finder on rendered scenes, which no model can pass, and of labels of other images."""
-    arms = [arm for arm in dict.fromkeys(table["arm"].to_list()) if arm.rsplit(" ", 1)[1] == objects]
-    for label, style, instrument in (
-        ("finder on rendered scenes", "--", f"calibration.{RECALL}"), ("by chance", "-.", CHANCE),
-    ):  # fmt: skip
-        found: dict[int, list[float]] = {}
-        for arm in arms:
-            for (_, node), (_, values) in curves(table, instrument, arm).items():
-                found.setdefault(int(node), []).append(float(values[-1]))
-        counts = sorted(found)
-        if counts:
-            yield label, style, (counts, [float(np.nanmean(found[count])) for count in counts])
 
 
 def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
