@@ -24,12 +24,15 @@ def named(kind: str, percent: int) -> str:
     return f"{kind}-{percent}"
 
 
-def held_out(table: pl.DataFrame, arm: str, how: str = "darkest") -> dict[int, float]:
-    """For each seed: how often x and y are right at the end of training, the mean over the three held-out regions."""
-    found = [at_end(table, f"{how}.both", arm, [region]) for region in HELD]
+def held_out(table: pl.DataFrame, arm: str, how: str = "darkest", what: str = "both") -> dict[int, float]:
+    """For each seed: how often x and y are right at the end of training, the mean over the three held-out regions.
+
+    `what` is "both", or "bump" if a bump must be there too.
+    """
+    found = [at_end(table, f"{how}.{what}", arm, [region]) for region in HELD]
     seeds = set.intersection(*map(set, found))
     if not seeds:
-        raise NotMeasured(f"arm {arm} was not measured")
+        raise NotMeasured(f"{how}.{what} of arm {arm} was not measured")
     return {seed: sum(each[seed] for each in found) / len(HELD) for seed in sorted(seeds)}
 
 
@@ -48,6 +51,16 @@ def recalls_seen(table: pl.DataFrame) -> Judgement:
     found = {arm: at_end(table, "darkest.both", arm, [SEEN]) for arm in _trained(table)}
     arm = least(found, "no arm was measured where bumps were seen")
     return judge_above(list(found[arm].values()), 0.9, f"least for {arm}")
+
+
+def right_are_bumps(table: pl.DataFrame) -> Judgement:
+    """CB1b: of the samples that are right where none was seen, those that show a bump, in the arm where it is least."""
+    shares: dict[str, dict[int, float]] = {}
+    for arm in (named(WITH, 100), named(WITH, LEAST)):
+        drawn, right = held_out(table, arm, what="bump"), held_out(table, arm)
+        shares[arm] = {seed: drawn[seed] / right[seed] for seed in drawn if right.get(seed)}
+    lowest = least(shares, "what is drawn was not told from where it is drawn")
+    return judge_above(list(shares[lowest].values()), 0.9, f"least for {lowest}")
 
 
 def few_are_as_good(table: pl.DataFrame) -> Judgement:
@@ -94,6 +107,8 @@ COMPOSE_BUMPS = (
     Claim("CB1", "with stripes, bumps are right where none was seen (mean over two arms of the cross and where they "
           "meet)", "up to 70% (0.55 to 0.85)", composes),
     Claim("CB1n", "that is more often than for its memoriser (difference)", "not asked (above 0)", beyond_recall(100)),
+    Claim("CB1b", "what is right there is a bump, not two stripes that cross (share of it, where least)",
+          "not asked (above 0.9); without it CB1 counts crossings as bumps", right_are_bumps),
     Claim("CB2", f"{LEAST}% of the bumps do as well as all of them (difference)", "similar (above -0.1)",
           few_are_as_good),
     Claim("CB2n", f"and {LEAST}% of the bumps are more often right than the memoriser (difference)",
