@@ -9,6 +9,7 @@ from recombine.lab.by_seed import least, less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
 from recombine.lab.table import at_end
 from recombine.studies.bumps.claims_compose import null_of
+from recombine.studies.bumps.claims_efficiency import judge_bumps
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
 
 if TYPE_CHECKING:
@@ -55,12 +56,8 @@ def recalls_seen(table: pl.DataFrame) -> Judgement:
 
 def right_are_bumps(table: pl.DataFrame) -> Judgement:
     """CB1b: of the samples that are right where none was seen, those that show a bump, in the arm where it is least."""
-    shares: dict[str, dict[int, float]] = {}
-    for arm in (named(WITH, 100), named(WITH, LEAST)):
-        drawn, right = held_out(table, arm, what="bump"), held_out(table, arm)
-        shares[arm] = {seed: drawn[seed] / right[seed] for seed in drawn if right.get(seed)}
-    lowest = least(shares, "what is drawn was not told from where it is drawn")
-    return judge_above(list(shares[lowest].values()), 0.9, f"least for {lowest}")
+    arms = named(WITH, 100), named(WITH, LEAST)
+    return judge_bumps({arm: (held_out(table, arm, what="bump"), held_out(table, arm)) for arm in arms})
 
 
 def few_are_as_good(table: pl.DataFrame) -> Judgement:

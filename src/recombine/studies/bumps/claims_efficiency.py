@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from recombine.lab.by_seed import least
+from recombine.lab.by_seed import BySeed, least
 from recombine.lab.claims import (
     Claim,
     Judgement,
@@ -143,16 +143,24 @@ def seen_are_drawn(table: pl.DataFrame) -> Judgement:
     return judge_above(list(whole[arm].values()), 0.9, f"least for {arm}")
 
 
+def judge_bumps(found: Mapping[str, tuple[BySeed, BySeed]]) -> Judgement:
+    """Of what is right, what is a bump: (bumps, right) of each arm, judged where the share is least."""
+    shares = {
+        arm: {seed: drawn[seed] / right[seed] for seed in drawn if right.get(seed)}
+        for arm, (drawn, right) in found.items()
+    }
+    lowest = least(shares, "what is drawn was not told from where it is drawn")
+    return judge_above(list(shares[lowest].values()), 0.9, f"least for {lowest}")
+
+
 def right_are_bumps(table: pl.DataFrame) -> Judgement:
     """DE0b: of the samples whose darkest pixel is right, those that show a bump, in the arm where it is least."""
     place, bump = _ends(table), _ends(table, "bump")
-    shares: dict[str, dict[int, float]] = {}
+    found: dict[str, tuple[BySeed, BySeed]] = {}
     for arm, region in bump:
         if region == HELD_OUT and arm.startswith(WITH) and not arm.endswith("-0"):
-            drawn, right = _overall(bump, arm), _overall(place, arm)
-            shares[arm] = {seed: drawn[seed] / right[seed] for seed in drawn if right.get(seed)}
-    lowest = least(shares, "what is drawn was not told from where it is drawn")
-    return judge_above(list(shares[lowest].values()), 0.9, f"least for {lowest}")
+            found[arm] = _overall(bump, arm), _overall(place, arm)
+    return judge_bumps(found)
 
 
 def right_without_bumps(judged: Judged) -> Callable[[pl.DataFrame], Judgement]:

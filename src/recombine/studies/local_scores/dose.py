@@ -22,17 +22,14 @@ from recombine.settings import override
 from recombine.studies.local_scores import claims_dose, length
 from recombine.studies.local_scores.claims_dose import ABOVE, ALIKE, BELOW, fields_arm, machine_beside
 from recombine.studies.local_scores.machine import LocalMachineConfig
+from recombine.studies.local_scores.marked_sheet import marked_sheet
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.scene_labels import LabelConfig
 from recombine.worlds.scene_split import SceneSplit
 from recombine.worlds.scenes import SceneWorld
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars
-
-    from recombine.lab.samples import Samples
 
 BORDER = 1.0  # sigma, between high and low noise
 LARGE = 4  # cells: the radius from which a patch is so large that fewer layouts are sampled
@@ -112,19 +109,9 @@ def draw(table: polars.DataFrame, config: Work) -> dict[str, Drawing]:
     }
 
 
-def sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
-    """Samples of networks with each pair of fields, with the labels that they were told."""
-    from recombine.studies.local_scores import drawings_samples
-
-    names = {arm: arm for arm in kept}
-    figure = drawings_samples.told_and_drawn(kept, names, (1, 3, 6, 12))
-    return {
-        "samples": Drawing(
-            figure, "What networks with each pair of fields draw for several numbers of labels, which are marked."
-        )
-    }
-
-
+SHEET = marked_sheet(
+    "What networks with each pair of fields draw for several numbers of labels, which are marked.", counts=(1, 3, 6, 12)
+)
 EXPERIMENT = Experiment(
     study="local-scores",
     name="dose",
@@ -146,7 +133,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_dose.DOSE,
     draw=draw,
-    sheets=sheets,
+    sheets=SHEET,
     notes=(
         "A cell has 2 px and a disc a diameter of 4.6, so a patch of 5 x 5 cells covers a disc and what is around it, "
         "as in the paper. Labels within 8 are the paper's whole image; near the border they miss its far side.",

@@ -11,13 +11,13 @@ from matplotlib.patheffects import withStroke
 from recombine.instruments.scene_evaluation import layouts
 from recombine.lab.figures import draw_sheet, empty_figure, house_style, put_caption
 from recombine.lab.scenes import ScenesRun
+from recombine.studies.local_scores.marked_sheet import COUNTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from recombine.lab.samples import Samples
 
-COUNTS = (1, 3, 6, 9)  # the paper's
 EACH = 3
 GAP = 1  # px between images on a sheet
 

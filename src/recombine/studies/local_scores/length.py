@@ -29,15 +29,12 @@ from recombine.lab.work import Work
 from recombine.settings import override
 from recombine.studies.local_scores import claims_length
 from recombine.studies.local_scores.claims_length import CHANNEL, FIXED, HEADLINE, WHOLE, arm_of
+from recombine.studies.local_scores.marked_sheet import marked_sheet
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.scenes import SceneWorld
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars
-
-    from recombine.lab.samples import Samples
 
 NOISE = EDMSchedule(p_mean=0.0, p_std=1.4)  # where it is decided whether an object is there: see the notes
 TOLD = ConditionConfig(entry="joint", where="all", hidden=0, width=256, mode="multiply")  # one linear embedding
@@ -152,14 +149,10 @@ def draw(table: polars.DataFrame, config: ScenesRun) -> dict[str, Drawing]:
     return figures
 
 
-def sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
-    """Samples of each experiment trained on 1 to 3 objects, with the labels that they were told."""
-    from recombine.studies.local_scores import drawings_samples
-
-    names = {arm: f"Exp {arm.rsplit(' ', 1)[0]}" for arm in kept if arm.endswith(f" {HEADLINE}")}
-    figure = drawings_samples.told_and_drawn(kept, names)
-    return {"samples": Drawing(figure, "What each experiment draws for 1, 3, 6 and 9 labels, which are marked.")}
-
+SHEET = marked_sheet(
+    "What each experiment draws for 1, 3, 6 and 9 labels, which are marked.",
+    lambda arm: f"Exp {arm.removesuffix(f' {HEADLINE}')}" if arm.endswith(f" {HEADLINE}") else None,
+)
 
 SEEN = (
     "Who goes beyond three labels is as the paper says. With 4 to 12 of them Exp 1 meets 0.67, 2L 0.65 and 3L 0.68, "
@@ -204,7 +197,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_length.LENGTH,
     draw=draw,
-    sheets=sheets,
+    sheets=SHEET,
     seen=SEEN,
     notes=(
         "64 px, not the paper's 128 (itself inferred): a cell has 4 px, a patch 20. Scenes are drawn by our own ray "

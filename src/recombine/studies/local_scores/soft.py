@@ -19,13 +19,10 @@ from recombine.lab.work import Work
 from recombine.studies.local_scores import claims_soft, length
 from recombine.studies.local_scores.claims_length import BEYOND, HEADLINE, arm_of
 from recombine.studies.local_scores.claims_soft import LOCAL, soft_arm
+from recombine.studies.local_scores.marked_sheet import marked_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars
-
-    from recombine.lab.samples import Samples
 
 WEIGHTS = (0.1, 1.0, 10.0)
 
@@ -55,19 +52,7 @@ def draw(table: polars.DataFrame, config: ScenesRun) -> dict[str, Drawing]:
     }
 
 
-def sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
-    """Samples of every weight of the penalty, with the labels that they were told."""
-    from recombine.studies.local_scores import drawings_samples
-
-    names = {arm: arm for arm in kept}
-    figure = drawings_samples.told_and_drawn(kept, names)
-    return {
-        "samples": Drawing(
-            figure, "What networks with each weight of the penalty draw for 1, 3, 6 and 9 labels, which are marked."
-        )
-    }
-
-
+SHEET = marked_sheet("What networks with each weight of the penalty draw for 1, 3, 6 and 9 labels, which are marked.")
 EXPERIMENT = Experiment(
     study="local-scores",
     name="soft",
@@ -89,7 +74,7 @@ EXPERIMENT = Experiment(
     },
     claims=claims_soft.SOFT,
     draw=draw,
-    sheets=sheets,
+    sheets=SHEET,
     notes=(
         "The penalty is the mean square over far pixels, in units of the loss: at each noise level a change of D "
         "counts as an error of D does. Far is further than 2 cells, rows or columns, as for L_i in `locality`.",
