@@ -17,9 +17,11 @@ from recombine.denoisers.adapters import (
     check_folder,
     listening,
     load_pipeline,
+    tells_noise,
     tiny_pipeline,
     transformer_blocks,
 )
+from recombine.denoisers.contract import NetworkDenoiser
 from recombine.diffusion.samplers import euler
 from recombine.errors import UserError
 
@@ -192,7 +194,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_folder_samples_as_the_library_does(folder: Path) -> None:
     pipeline = load_pipeline(folder)
-    assert pipeline.real
+    assert not pipeline.real, "random weights on a disk are random weights"
     noise = latents(1, 5)
     theirs = diffusers.StableDiffusionXLPipeline.from_pretrained(folder, local_files_only=True)
     theirs.set_progress_bar_config(disable=True)
@@ -235,13 +237,14 @@ def test_half_precision_files_are_taken_where_there_are_no_others(folder: Path, 
         ("vae", "vae/config.json is missing"),
         ("text_encoder_2/model.safetensors", "text_encoder_2 has no weights"),
         ("tokenizer_2", "tokenizer_2/tokenizer_config.json is missing"),
+        ("tokenizer/tokenizer.json tokenizer/vocab.json", "tokenizer has no words"),
         ("scheduler/scheduler_config.json", "scheduler_config.json is missing"),
     ],
 )
 def test_a_missing_part_is_named_in_one_line(folder: Path, tmp_path: Path, lost: str, said: str) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
-    path = copy / lost
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in (copy / name for name in lost.split()):
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     with pytest.raises(UserError, match=said) as found:
         load_pipeline(copy)
     assert "\n" not in str(found.value)
@@ -254,12 +257,57 @@ def test_pointers_of_git_lfs_are_no_weights(folder: Path, tmp_path: Path) -> Non
         check_folder(copy)
 
 
-def test_damaged_weights_are_one_line(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", ["unet/diffusion_pytorch_model.safetensors", "text_encoder/model.safetensors"])
+def test_damaged_weights_are_one_line(folder: Path, tmp_path: Path, part: str) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
-    (copy / "unet/diffusion_pytorch_model.safetensors").write_bytes(b"x" * 5000)
+    (copy / part).write_bytes(b"x" * 5000)
     with pytest.raises(UserError, match="cannot be read") as found:
-        load_pipeline(copy)
+        load_pipeline(copy).encode(["a dog"])
     assert "\n" not in str(found.value)
+
+
+def test_each_text_encoder_may_be_of_its_own_precision(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    path = copy / "text_encoder_2/model.safetensors"
+    path.rename(path.with_name("model.fp16.safetensors"))
+    assert torch.equal(load_pipeline(copy).encode(["a dog"]), load_pipeline(folder).encode(["a dog"]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"text_encoder_2": [None, None], "tokenizer_2": [None, None]}, "has no text_encoder_2"),
+        ({"tokenizer_2": [None, None]}, "has no tokenizer_2"),
+        ({"_class_name": "NoSuchPipeline"}, "cannot be read"),
+        ({"_class_name": None}, "does not say which pipeline"),
+        ({"vae": ["diffusers", "NoSuchModel"]}, "cannot be read"),
+    ],
+)
+def test_a_wrong_index_is_one_line(folder: Path, tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    index = json.loads((copy / "model_index.json").read_text())
+    (copy / "model_index.json").write_text(json.dumps(index | changes))
+    with pytest.raises(UserError, match=said) as found:
+        load_pipeline(copy).encode(["a dog"])
+    assert "\n" not in str(found.value)
+
+
+class Answers(torch.nn.Module):
+    """A network that tells this share of the noise."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None) -> Tensor:
+        return self.share * x
+
+
+def test_trained_networks_tell_noise_and_random_ones_do_not(tiny: Pipeline) -> None:
+    for share, told in ((1.0, True), (0.9, True), (0.0, False), (-1.0, False)):
+        assert tells_noise(NetworkDenoiser(Answers(share), "noise"), 14.6, (4, 32, 32)) == told
+    assert not tells_noise(tiny.denoiser, float(tiny.sigmas[-1]), tiny.latent_shape)
+    assert not tells_noise(NetworkDenoiser(Answers(1.0), "v"), 14.6, (4, 32, 32)), "of others it is not known"
 
 
 def test_other_kinds_of_pipelines_are_refused(folder: Path, tmp_path: Path) -> None:

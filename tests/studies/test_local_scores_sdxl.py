@@ -113,9 +113,13 @@ def test_words_that_act_everywhere_are_read_as_such(monkeypatch: pytest.MonkeyPa
 def test_random_weights_are_measured_and_not_judged(pixel_rows: Rows) -> None:
     table = table_of(PIXELS, pixel_rows, PROMPT, range(5))
     judged = judge_all(PIXELS.claims, table, "local-scores", "sdxl-pixels", "smoke")
-    assert {claim["note"] for claim in judged} == {"not measured: random weights"}
+    assert {claim["note"] for claim in judged} == {"not measured: these are not SDXL's trained weights"}
     counts = {name: sum(row["instrument"] == name for row in pixel_rows) for name in ("map", "image", "word.map")}
     assert counts == {"map": 4 * 3 * 32 * 32, "image": 64 * 64, "word.map": 8 * 32 * 32}
+
+
+def test_trained_weights_of_another_network_are_not_judged() -> None:
+    assert sdxl.real_row(replace(tiny_pipeline(0), real=True))["value"] == 0
 
 
 def test_a_word_is_taken_out() -> None:
@@ -145,7 +149,7 @@ def test_the_paper_s_pixels_hold_and_others_fail() -> None:
 def test_random_features_are_measured_and_not_judged(feature_rows: Rows) -> None:
     table = pl.concat([table_of(FEATURES, feature_rows, arm, range(5)) for arm in (ARM, OWN_NOISE)])
     judged = judge_all(FEATURES.claims, table, "local-scores", "sdxl-features", "smoke")
-    assert {claim["note"] for claim in judged} == {"not measured: random weights"}
+    assert {claim["note"] for claim in judged} == {"not measured: these are not SDXL's trained weights"}
     layers = {row["node"] for row in feature_rows if row["instrument"] == "halves.gap"}
     assert len(layers) == 12 + 3
     assert {LATENT, PIXEL, TEXT} <= layers

@@ -11,7 +11,7 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,15 @@ PREDICTIONS: dict[str, Prediction] = {"epsilon": "noise", "v_prediction": "v", "
 SIZES = 6  # height and width of the original, top and left of the crop, height and width of the target
 FAINTEST = 2.0**-24  # alpha_bar of a last step that is all noise, as diffusers' own samplers read it
 POINTER = 1024  # bytes: a smaller file of weights is a pointer that Git LFS has not replaced
+TOLD = 0.5  # of the variance of pure noise: a trained network tells nearly all of it, a random one nothing
 PARTS = {
     "unet": "config.json", "vae": "config.json", "scheduler": "scheduler_config.json",
     "text_encoder": "config.json", "tokenizer": "tokenizer_config.json",
     "text_encoder_2": "config.json", "tokenizer_2": "tokenizer_config.json",
 }  # fmt: skip
 WEIGHTS = ("unet", "vae", "text_encoder", "text_encoder_2")  # the parts that have some
+WORDS = (("tokenizer.json",), ("vocab.json", "merges.txt"))  # the files that a tokenizer has its words from
+ENCODERS = ("text_encoder", "text_encoder_2")
 TINY_TOKENS, TINY_WIDTH, TINY_POOLED = 32, 64, 32
 
 
@@ -44,7 +47,7 @@ class Pipeline:
     latent_shape: tuple[int, int, int]
     encode: Callable[[Sequence[str]], Tensor]  # prompts -> conditions [n, K]
     vae: nn.Module
-    real: bool  # trained weights, or random ones
+    real: bool  # trained weights: the network tells noise; not known, and so not said, of one that predicts v or x0
 
     @torch.no_grad()
     def decode(self, latents: Tensor) -> Tensor:
@@ -150,28 +153,39 @@ def load_pipeline(folder: Path, device: torch.device | str = "cpu") -> Pipeline:
         )  # fmt: skip
         return made.to(place)
 
-    try:
+    with _readable(folder):
         steps = getattr(diffusers, index["scheduler"][1])
         scheduler = steps.from_pretrained(folder / "scheduler", local_files_only=True)
         unet, vae = read(diffusers.UNet2DConditionModel, "unet"), read(getattr(diffusers, index["vae"][1]), "vae")
-    except Exception as error:  # a damaged file can raise almost anything
-        reason = str(error).strip().split("\n")[0]
-        raise UserError(f"the pipeline in {folder} cannot be read ({reason}); download it again") from error
     unet.enable_gradient_checkpointing()  # a backward pass at 1024 px would not fit otherwise
 
     def embed(prompts: Sequence[str]) -> tuple[Tensor, Tensor | None]:
+        transformers = importlib.import_module("transformers")
         unneeded = ("unet", "vae", *(part for part in index if part not in PARTS))
-        text = diffusers.DiffusionPipeline.from_pretrained(
-            folder, local_files_only=True, low_cpu_mem_usage=False, variant=variants["text_encoder"],
-            dtype=torch.float32, **dict.fromkeys(unneeded),
-        )  # fmt: skip
-        text.to(place)  # for as long as this function lasts
-        found = text.encode_prompt(
-            list(prompts), device=place, num_images_per_prompt=1, do_classifier_free_guidance=False
-        )
+        with _readable(folder):
+            encoders = {part: read(getattr(transformers, index[part][1]), part) for part in index if part in ENCODERS}
+            text = diffusers.DiffusionPipeline.from_pretrained(
+                folder, local_files_only=True, low_cpu_mem_usage=False, **encoders, **dict.fromkeys(unneeded)
+            )  # for as long as this function lasts
+            found = text.encode_prompt(
+                list(prompts), device=place, num_images_per_prompt=1, do_classifier_free_guidance=False
+            )
         return found[0], found[2] if len(found) == 4 else None
 
-    return _assemble(unet, vae, scheduler, embed, place, real=True)
+    made = _assemble(unet, vae, scheduler, embed, place)
+    return replace(made, real=tells_noise(made.denoiser, float(made.sigmas[-1]), made.latent_shape, place))
+
+
+@torch.no_grad()
+def tells_noise(
+    denoiser: NetworkDenoiser, sigma: float, shape: tuple[int, int, int], device: torch.device | str = "cpu"
+) -> bool:
+    """Whether a network that predicts noise finds it in nothing but noise; the answer of random weights is none."""
+    if denoiser.prediction != "noise":
+        return False
+    noise = seeds.normal(seeds.keys(0, "trained", torch.zeros(1)).to(device), shape)
+    left = denoiser.denoise(sigma * noise, torch.full((1,), sigma, device=device)) / sigma  # noise that was not told
+    return bool(left.square().mean() < (1 - TOLD) * noise.square().mean())
 
 
 def tiny_pipeline(
@@ -210,7 +224,7 @@ def tiny_pipeline(
         sequence, beside = torch.split(vectors[rows], [TINY_WIDTH, TINY_POOLED], 2)
         return sequence, beside.mean(1) * TINY_TOKENS**0.5
 
-    return _assemble(unet.to(place), vae.to(place), scheduler, embed, place, real=False)
+    return _assemble(unet.to(place), vae.to(place), scheduler, embed, place)
 
 
 def check_folder(folder: Path) -> dict[str, Any]:
@@ -222,18 +236,37 @@ def check_folder(folder: Path) -> dict[str, Any]:
     if not isinstance(index, dict):
         raise UserError(f"{folder} is no folder of a diffusers pipeline: it has no readable model_index.json")
     listed = {part: entry for part, entry in index.items() if isinstance(entry, list) and entry[:1] != [None]}
+    kind = index.get("_class_name")
+    if not isinstance(kind, str):
+        raise UserError(f"{folder}/model_index.json does not say which pipeline it is (_class_name)")
     for part, name in PARTS.items():
         lost = None
         if part not in listed:
-            if not part.endswith("_2"):
-                raise UserError(f"the pipeline in {folder} has no {part}: take one with a U-Net, VAE and text encoders")
+            if "XL" in kind or not part.endswith("_2"):
+                raise UserError(
+                    f"the pipeline in {folder}, {kind}, has no {part}: take one with a U-Net, VAE and text encoders"
+                )
         elif not (folder / part / name).is_file():
             lost = f"{part}/{name} is missing"
         elif part in WEIGHTS and not _weight_files(folder / part):
             lost = f"{part} has no weights (*.safetensors or *.bin, and no pointers of Git LFS)"
+        elif part.startswith("tokenizer") and not any(
+            all((folder / part / words).is_file() for words in files) for files in WORDS
+        ):
+            lost = f"{part} has no words (tokenizer.json, or vocab.json and merges.txt)"
         if lost:
             raise UserError(f"the pipeline in {folder} is not whole: {lost}; download it again")
     return listed
+
+
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    """Whatever goes wrong inside is one line: a damaged file can raise almost anything."""
+    try:
+        yield
+    except Exception as error:
+        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
+        raise UserError(f"the pipeline in {folder} cannot be read ({reason}); download it again") from error
 
 
 def _assemble(
@@ -242,8 +275,8 @@ def _assemble(
     scheduler: Any,
     embed: Callable[[Sequence[str]], tuple[Tensor, Tensor | None]],
     device: torch.device,
-    real: bool,
 ) -> Pipeline:
+    """A pipeline of which it is not known yet whether it was trained."""
     prediction = PREDICTIONS.get(str(getattr(scheduler.config, "prediction_type", "")))
     if prediction is None or not hasattr(scheduler, "alphas_cumprod"):
         raise UserError(f"the scheduler {type(scheduler).__name__} has no alphas, or predicts neither noise, v nor x0")
@@ -266,7 +299,7 @@ def _assemble(
         return network.pack(tokens.float(), None if pooled is None else pooled.float())
 
     shape = (unet.config.in_channels, height, width)
-    return Pipeline(NetworkDenoiser(network, prediction), sigmas, shape, encode, vae, real)
+    return Pipeline(NetworkDenoiser(network, prediction), sigmas, shape, encode, vae, real=False)
 
 
 def _padded(prompt: str) -> list[str]:

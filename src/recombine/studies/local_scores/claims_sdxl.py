@@ -40,7 +40,7 @@ def readings(table: pl.DataFrame, arm: str, instrument: str) -> dict[int, dict[s
 
 
 def real(table: pl.DataFrame, arm: str) -> None:
-    """Refuse to judge random weights."""
+    """Refuse to judge others than SDXL's trained weights."""
     demand_real(list(at_end(table, REAL, arm, ["all"]).values()))
 
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.adapters import Pipeline, check_folder, load_pipeline, tiny_pipeline
+from recombine.denoisers.adapters import Pipeline, StepNetwork, check_folder, load_pipeline, tiny_pipeline
 from recombine.errors import UserError
 from recombine.lab.claims import NotMeasured
 from recombine.lab.work import Computation, Row
@@ -24,7 +24,8 @@ from recombine.settings import Settings
 TINY = "tiny"
 MODEL = "stabilityai/stable-diffusion-xl-base-1.0"
 FOLDER = "data/stable-diffusion-xl-base-1.0"
-REAL = "weights.real"  # 1 for trained weights, 0 for random ones
+REAL = "weights.real"  # 1 for trained weights of SDXL, 0 for others
+BLOCKS, WIDTH = 70, 2048  # of SDXL's U-Net: transformer blocks, numbers of a token
 
 PROMPT = "a beautiful photograph with a horse in the middle, a dog on the left, and a cat on the right"  # Fig 4
 
@@ -96,13 +97,19 @@ def start(pipeline: Pipeline, sigma: float, key: Tensor) -> Tensor:
 
 
 def real_row(pipeline: Pipeline) -> Row:
-    """Whether what is measured here may be judged."""
-    return {"node": "all", "instrument": REAL, "value": float(pipeline.real)}
+    """Whether what is measured here may be judged: claims are about SDXL, trained."""
+    return {"node": "all", "instrument": REAL, "value": float(pipeline.real and is_sdxl(pipeline))}
+
+
+def is_sdxl(pipeline: Pipeline) -> bool:
+    """Whether its U-Net has the blocks and the width of SDXL's."""
+    network = getattr(pipeline.denoiser, "network", None)
+    return isinstance(network, StepNetwork) and (len(pipeline.blocks), network.width) == (BLOCKS, WIDTH)
 
 
 def demand_real(measured: list[float]) -> None:
-    """Claims are about trained weights: refuse others."""
+    """Refuse to judge others than the trained weights of SDXL."""
     if not measured:
         raise NotMeasured("not measured: nothing is known of the weights")
     if min(measured) < 1:
-        raise NotMeasured("not measured: random weights")
+        raise NotMeasured("not measured: these are not SDXL's trained weights")

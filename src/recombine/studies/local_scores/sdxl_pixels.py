@@ -114,7 +114,7 @@ class PixelsConfig(sdxl.PipelineConfig):
             way.x[at], way.sigma[at], condition.expand(self.draws, -1),
             pixels.to(way.x.device).expand(self.draws, -1, -1),
         )  # fmt: skip
-        maps = heat_maps(pipeline.denoiser.denoise, views, 1 if pipeline.real else None)  # [p, S, H, W]
+        maps = heat_maps(pipeline.denoiser.denoise, views, 1 if sdxl.is_sdxl(pipeline) else None)  # [p, S, H, W]
         radius = round(self.near * max(maps.shape[-2:]))
         rows: list[Row] = []
         for place, pixel, at_levels in zip(self.places, pixels.tolist(), maps, strict=True):
