@@ -62,6 +62,9 @@ def test_prompts_of_every_number_or_of_places() -> None:
     assert condition.sum(1).tolist() == [2, 2, 2, 1, 1, 1]
     assert len(key.unique()) == 6
     assert read_places("1,2 3.5,4") == [(1.0, 2.0), (3.5, 4.0)]
+    assert config.prompts(["", "8,8"], 1)[0].sum(1).tolist() == [0, 1]  # a scene without objects
+    with pytest.raises(UserError, match="two places lie in one cell"):
+        config.prompts(["3,3 3,3"], 1)
 
 
 @pytest.mark.parametrize(
@@ -81,5 +84,6 @@ def test_what_does_not_fit(changes: dict[str, object], message: str) -> None:
 def test_places_that_cannot_be_read_or_lie_outside() -> None:
     with pytest.raises(UserError, match="give places in pixels"):
         read_places("1,2,3")
-    with pytest.raises(UserError, match="lies outside of the image"):
-        run("1 1-3").prompts(["3,40"], 1)
+    for place in ("3,40", "-1,3", "nan,3", "inf,3"):
+        with pytest.raises(UserError, match="lies outside of the image"):
+            run("1 1-3").prompts([place], 1)

@@ -117,13 +117,17 @@ class ScenesRun(Run):
             ]
             return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
         places = [read_places(text) for text in asked]
-        most = max(len(each) for each in places)
+        most = max(1, *(len(each) for each in places))  # an empty scene has no label
         put = torch.zeros(len(asked), most, 2)
         present = torch.zeros(len(asked), most, dtype=torch.bool)
         for i, each in enumerate(places):
-            put[i, : len(each)], present[i, : len(each)] = torch.tensor(each), True
+            put[i, : len(each)], present[i, : len(each)] = torch.tensor(each).reshape(-1, 2), True
         key = seeds.keys(self.seeds.sampling, "sample", torch.arange(len(asked) * count))
         label = self.labels.encode(put, present, self.world.pixels, key[::count])
+        if self.labels.form == "grid" and bool((label.sum(1) < present.sum(1)).any()):
+            raise UserError(
+                "two places lie in one cell of the label's grid, which tells of one: put them farther apart"
+            )
         return label.repeat_interleave(count, 0), key
 
 

@@ -132,8 +132,8 @@ def _work(job: dict[str, Any]) -> None:
     said = done.stderr.strip().splitlines() or done.stdout.strip().splitlines() or ["nothing"]
     if done.returncode == blender_worker.NO_BLENDER:
         raise UserError(
-            f"Blender is not installed for {python} ({said[-1]}): give it bpy with `pip install 'recombine[blender]'`, "
-            f"or set {PYTHON_VARIABLE} to a Python 3.11 that has bpy"
+            f"Blender is not installed for {python} ({said[-1]}): make a Python 3.11 of its own with `pip install "
+            f"bpy==4.5.*`, and name it in {PYTHON_VARIABLE} (docs/scenes.md)"
         )
     how = f"exit status {done.returncode}"
     if done.returncode < 0:

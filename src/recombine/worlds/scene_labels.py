@@ -72,7 +72,7 @@ class LabelConfig(Settings):
         return (places * self.grid / pixels).floor().long().clamp(0, self.grid - 1)
 
     def _check(self, places: Tensor, told: Tensor, pixels: int) -> None:
-        outside = ((places < 0) | (places > pixels)).any(2) & told
+        outside = ~((places >= 0) & (places <= pixels)).all(2) & told  # no number at all is outside, too
         if outside.any():
             x, y = places[outside][0].tolist()
             raise UserError(f"a label at ({x:.1f}, {y:.1f}) lies outside of the image of {pixels} px: leave it out")

@@ -133,7 +133,7 @@ def place(count: Tensor, key: Tensor, most: int, rules: Rules, attempt: int = 0)
         if bool(impossible.any()):
             raise UserError(
                 f"no room for {int(count[impossible].max())} objects with a gap of {rules.gap:g} and a margin of "
-                f"{rules.margin:g}: {int(fullest[impossible].max())} did fit; ask for fewer, or for a loose layout"
+                f"{rules.margin:g}: {int(fullest[impossible].max())} did fit; ask for fewer, or for less distance"
             )
         active = active[placed[active] < count[active]]
         step += 1

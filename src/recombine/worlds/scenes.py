@@ -118,7 +118,7 @@ class SceneWorld(Source):
             return factors
         asked, seen = int(count[left].max()), int((count[left] - hidden).max())
         raise UserError(
-            f"no layout of {asked} objects shows them all: {seen} were seen; ask for fewer, or for a loose layout"
+            f"no layout of {asked} objects shows them all: {seen} were seen; ask for fewer, or for more distance"
         )
 
     def _coloured(self, objects: Tensor) -> Tensor:
