@@ -105,6 +105,9 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument(
             "--set", action="append", default=[], metavar="A.B=C", help="override any field of the config"
         )
+        made.add_argument(
+            "--arm", action="append", default=[], metavar="ARM", help="of all arms only this one; may be given again"
+        )
         made.add_argument("--only", metavar="ARM:SEED", help="one run of the plan, without judging")
         return with_store(with_json(made))
 

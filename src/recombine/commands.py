@@ -143,7 +143,7 @@ def report(options: argparse.Namespace) -> None:
     from recombine.studies import EXPERIMENTS
 
     if options.results:
-        if options.only or options.set or options.seeds or options.budget or options.publish:
+        if options.only or options.arm or options.set or options.seeds or options.budget or options.publish:
             raise UserError("report --results renews what is committed as it is: give no other option with it")
         _print_claims(renew(find_experiment(EXPERIMENTS, options.address), _results_folder()))
         return
@@ -253,7 +253,7 @@ def _plan(options: argparse.Namespace, address: str | None = None) -> Any:
     device = resolve_device(options.device)
     budget = options.budget or ("full" if device.startswith("cuda") else "laptop")
     overrides = dict(parse_override(text) for text in options.set)
-    return make_plan(experiment, budget, options.seeds, overrides, options.only)
+    return make_plan(experiment, budget, options.seeds, overrides, options.only, options.arm)
 
 
 def plans_of(options: argparse.Namespace) -> list[Any]:

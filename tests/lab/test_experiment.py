@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from recombine.errors import UserError
+from recombine.lab.conclude import command_of, variant
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import BUDGETS, Budget, Experiment, find_experiment, make_plan
 from recombine.seeds import Seeds
@@ -47,6 +48,25 @@ def test_overrides_reach_every_arm() -> None:
     assert {run.config.split.train for run in plan.runs} == {("000", "111")}
     assert [run.config.training.rate for run in plan.runs] == [1e-3, 2e-3]
     assert plan.overrides["training.images"] == 2048
+
+
+def test_only_one_run_is_changed_where_only_it_is_asked_for() -> None:
+    length = EXPERIMENTS["local-scores/length"]
+    with pytest.raises(UserError, match="unknown key"):
+        make_plan(length, "full", 1, {"network.judged": "cell"})
+    (run,) = make_plan(length, "full", 1, {"network.judged": "cell"}, "2L 1-3:0").runs
+    assert run.config.network.judged == "cell"
+    with pytest.raises(UserError, match="--only 2L:0: this plan has 1 1:0, "):
+        make_plan(length, "full", 1, {}, "2L:0")
+
+
+def test_some_arms_of_a_plan() -> None:
+    plan = make_plan(TWO_ARMS, "smoke", 2, arms=["two"])
+    assert [(run.arm, run.seed) for run in plan.runs] == [("two", 0), ("two", 1)]
+    assert variant(plan) != variant(make_plan(TWO_ARMS, "smoke", 2)) == "smoke"
+    assert "--arm two" in command_of(plan)
+    with pytest.raises(UserError, match="--arm three: this plan has one, two"):
+        make_plan(TWO_ARMS, "smoke", arms=["one", "three"])
 
 
 def test_an_override_of_a_seed_takes_effect_or_is_refused() -> None:

@@ -31,10 +31,11 @@ class _Overrides(Settings):
 
 
 def variant(plan: Plan) -> str:
-    """The folder of a plan's answer: its budget, and a mark where settings were overridden."""
-    if not plan.overrides:
+    """The folder of a plan's answer: its budget, and a mark where settings were overridden or arms left out."""
+    if not plan.overrides and not plan.arms:
         return plan.budget
-    return f"{plan.budget}-{fingerprint(_Overrides(text=json.dumps(plan.overrides, sort_keys=True)), 6)}"
+    differs = json.dumps(plan.overrides, sort_keys=True) + "".join(f" {arm}" for arm in sorted(plan.arms))
+    return f"{plan.budget}-{fingerprint(_Overrides(text=differs), 6)}"
 
 
 def conclude(plan: Plan, store: Store) -> tuple[list[dict[str, Any]], Path]:
@@ -105,7 +106,7 @@ def _kept_samples(plan: Plan, store: Store) -> dict[str, Samples]:
         run = next((r for r in plan.runs if r.arm == arm and store.run(r.address).done), None)
         images = {} if run is None else read_samples(store.run(run.address))
         if run is not None and images and isinstance(run.config, Run):
-            kept[arm] = Samples(run.config, run.seed, images)
+            kept[arm] = Samples(run.config, run.seed, images, store.run(run.address))
     return kept
 
 
@@ -148,6 +149,8 @@ def command_of(plan: Plan) -> str:
     """The command that makes this again."""
     seeds = len({run.seed for run in plan.runs})
     words = ["recombine", "run", plan.experiment.typed, "--budget", plan.budget, "--seeds", str(seeds)]
+    for arm in plan.arms:
+        words += ["--arm", arm]
     for key, value in plan.overrides.items():
         words += ["--set", f"{key}={json.dumps(value)}"]
     return shlex.join(words)

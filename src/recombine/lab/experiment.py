@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -92,6 +92,7 @@ class Plan:
     budget: BudgetName
     overrides: Mapping[str, Any]
     runs: tuple[PlannedRun, ...]
+    arms: tuple[str, ...] = ()  # that were asked for; none: all
 
 
 def find_experiment(registry: Mapping[str, Experiment], address: str) -> Experiment:
@@ -103,20 +104,25 @@ def find_experiment(registry: Mapping[str, Experiment], address: str) -> Experim
     return registry[address]
 
 
-def changed_arms(arms: Mapping[str, Work], changes: Mapping[str, Any]) -> dict[str, Work]:
-    """Every arm with these settings changed; computations beside runs follow as far as they have them."""
+def changed_arms(
+    arms: Mapping[str, Work], changes: Mapping[str, Any], named: Collection[str] | None = None
+) -> dict[str, Work]:
+    """Every arm, or those of these names, with these settings changed; computations beside runs follow as far as they
+    have them.
+    """
     beside = not all(isinstance(work, Computation) for work in arms.values())
     return {
         arm: work.following(changes) if beside and isinstance(work, Computation) else work.overridden(changes)
         for arm, work in arms.items()
+        if named is None or arm in named
     }
 
 
 def make_plan(
     experiment: Experiment, budget: str, seeds: int | None = None, overrides: Mapping[str, Any] | None = None,
-    only: str | None = None,
+    only: str | None = None, arms: Collection[str] = (),
 ) -> Plan:  # fmt: skip
-    """Resolve arms x seeds; `only` keeps one run, written ARM:SEED."""
+    """Resolve arms x seeds; `arms` keeps some, `only` one run, written ARM:SEED. Changes need not suit the others."""
     if budget not in BUDGETS or budget not in experiment.budgets:
         raise UserError(f"{experiment.address} has no budget '{budget}': choose from {', '.join(experiment.budgets)}")
     name: BudgetName = BUDGETS[BUDGETS.index(budget)]
@@ -126,16 +132,17 @@ def make_plan(
         raise UserError(f"--seeds {count}: at least one seed is needed")
     if count > MOST_SEEDS:
         raise UserError(f"--seeds {count}: at most {MOST_SEEDS:,} seeds of an arm fit into a plan")
+    if unknown := [arm for arm in arms if arm not in chosen.arms]:
+        raise UserError(f"--arm {unknown[0]}: this plan has {', '.join(chosen.arms)}")
+    named = [only.rpartition(":")[0]] if only is not None else arms or None
+    if only is not None and only not in (every := [f"{arm}:{seed}" for arm in chosen.arms for seed in range(count)]):
+        raise UserError(f"--only {only}: this plan has {', '.join(every)}")
     runs = []
-    for arm, config in changed_arms(chosen.arms, overrides).items():
+    for arm, config in changed_arms(chosen.arms, overrides, named).items():
         config.check()
         fixed = {key.removeprefix("seeds."): value for key, value in overrides.items() if key.startswith("seeds.")}
         for seed in range(count):
             seeds_of_run = Seeds.all(seed).replace(**fixed)  # --set seeds.data=7: the same data for every seed
             runs.append(PlannedRun(arm, seed, config.with_seeds(seeds_of_run)))
-    if only is not None:
-        kept = [run for run in runs if f"{run.arm}:{run.seed}" == only]
-        if not kept:
-            raise UserError(f"--only {only}: this plan has {', '.join(f'{r.arm}:{r.seed}' for r in runs)}")
-        runs = kept
-    return Plan(experiment, name, overrides, tuple(runs))
+    kept = [run for run in runs if only is None or f"{run.arm}:{run.seed}" == only]
+    return Plan(experiment, name, overrides, tuple(kept), tuple(arms))

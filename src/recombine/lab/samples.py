@@ -1,4 +1,4 @@
-"""Samples that a run kept while it trained."""
+"""What a run left: samples that it kept while it trained, and the model itself."""
 
 from __future__ import annotations
 
@@ -7,22 +7,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recombine.denoisers.contract import NetworkDenoiser
 from recombine.lab.run import Run
 from recombine.lab.store import RunFolder
 from recombine.training.state import load_tensors
 
 
 class Samples(NamedTuple):
-    """The run, its seed, and what it kept: images seen -> [groups, k, H, W, 3] uint8."""
+    """The run, its seed, what it kept (images seen -> [groups, k, H, W, 3] uint8), and where it lies."""
 
     run: Run
     seed: int
     images: dict[int, NDArray[np.uint8]]
+    folder: RunFolder | None = None
 
     @property
     def last(self) -> NDArray[np.uint8]:
         """Those of the end of training.  # [groups, k, H, W, 3]"""
         return self.images[max(self.images)]
+
+    def model(self) -> NetworkDenoiser | None:
+        """The trained network, on the CPU; none if its weights are not at hand, as those of an adopted run."""
+        if self.folder is None or not self.folder.weights_path.exists():
+            return None
+        model = self.run.model()
+        model.load_state_dict(load_tensors(self.folder.weights_path, self.folder.address))
+        return model.eval().requires_grad_(False)
 
 
 def read_samples(run: RunFolder) -> dict[int, NDArray[np.uint8]]:
