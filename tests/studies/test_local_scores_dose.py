@@ -6,7 +6,7 @@ import torch
 from pictures import render, words
 
 from recombine.denoisers.local import LocalConfig
-from recombine.instruments.counting import RECALL
+from recombine.instruments.counting import CHANCE, RECALL
 from recombine.lab.claims import judge_all
 from recombine.lab.scenes import ScenesRun
 from recombine.lab.table import make_table
@@ -29,14 +29,15 @@ FIELDS = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 6), (2, 1), (2, 4), (2, 8)
 
 
 def table_of(reach: dict[str, float], seeds: int = 5) -> pl.DataFrame:
-    """Arm -> number of labels up to which recall is high; it falls from there on. Seeds differ a little."""
+    """Arm -> number of labels up to which recall is high; it falls from there on. Chance is 0; seeds differ."""
     return make_table(
         [
-            ("local-scores", "dose", arm, seed, 0, f"{k:02d}", None, RECALL,
-             max(0.0, 0.97 - 1e-3 * seed - max(0, k - last) / 8))
+            ("local-scores", "dose", arm, seed, 0, f"{k:02d}", None, instrument,
+             (instrument == RECALL) * max(0.0, 0.97 - 1e-3 * seed - max(0, k - last) / 8))
             for arm, last in reach.items()
             for k in COUNTS
             for seed in range(seeds)
+            for instrument in (RECALL, CHANCE)
         ]
     )  # fmt: skip
 
@@ -81,7 +82,7 @@ def test_what_was_not_measured_is_not_judged() -> None:
     some = {arm: last for arm, last in TOLD.items() if "labels 8" not in arm}
     found = judge_all(DOSE, table_of(some), "local-scores", "dose", "full")
     undecided = {claim["claim"]: claim["note"] for claim in found if claim["verdict"] == "undecided"}
-    assert undecided.keys() == {"DS1", "DS1b", "DS3", "DS7"}
+    assert undecided.keys() == {"DS1", "DS1b", "DS3", "DS7", "DS8a", "DS8c"}
     assert undecided["DS1"] == "arm pixels 2 labels 8 was not measured"
     assert set(verdicts(table_of(TOLD, seeds=4)).values()) == {"undecided"}
     assert verdicts(table_of(dict.fromkeys((fields_arm(2, 2), fields_arm(1, 1)), 9)))["DS6"] == "undecided"

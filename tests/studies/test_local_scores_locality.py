@@ -1,24 +1,31 @@
 """Locality: verdicts and figures on tables made by hand, and the exact machines."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 import torch
+from pictures import render
 
 from recombine.instruments.locality_evaluation import LocalityLook, locality_rows
 from recombine.lab.claims import judge_all
+from recombine.lab.samples import Samples
 from recombine.lab.scenes import ScenesRun
+from recombine.lab.store import Store
 from recombine.lab.table import make_table
 from recombine.studies.local_scores import drawings_locality, length
 from recombine.studies.local_scores.claims_length import WHOLE
 from recombine.studies.local_scores.claims_locality import GLOBAL_MACHINE, LOCAL_MACHINE, LOCALITY
-from recombine.studies.local_scores.locality import EXPERIMENT, MACHINES, SMOKE_MACHINES, MachineLocality
+from recombine.studies.local_scores.locality import EXPERIMENT, MACHINES, SMOKE_MACHINES, MachineLocality, maps
+from recombine.training.state import save_tensors
 
 SIGMAS = (60.0, 20.0, 6.0, 1.5, 0.4, 0.1, 0.02, 0.004)
 ARMS = {"1": "1 1-3", "2": "2 1-3", "3": "3 1-3", "2L": "2L 1-3", "3L": "3L 1-3", "whole": WHOLE}
 PAPER = {  # C and P of each experiment as the paper has it, in words
     "1 1-3": (0.85, 0.9), "2 1-3": (0.4, 0.88), "3 1-3": (0.45, 0.6), "2L 1-3": (1.0, 0.97), "3L 1-3": (1.0, 0.97),
-    WHOLE: (0.5, 0.8), LOCAL_MACHINE: (1.0, 0.97), GLOBAL_MACHINE: (0.5, 0.4),
+    WHOLE: (0.5, 0.8), "1 channel 1-3": (0.9, 0.8), "2 channel 1-3": (0.9, 0.8), "3 fixed 1-3": (0.4, 0.6),
+    LOCAL_MACHINE: (1.0, 0.97), GLOBAL_MACHINE: (0.5, 0.4),
 }  # fmt: skip
 ALIKE = dict.fromkeys(PAPER, (0.5, 0.7))
 
@@ -136,7 +143,7 @@ def test_untrained_networks_of_the_smoke_budget_go_all_the_way() -> None:
         rows += [("local-scores", "locality", arm, 0, 0, row["node"], None, row["instrument"], row["value"])
                  for row in found]  # fmt: skip
     made = make_table(rows)
-    assert made["arm"].n_unique() == 8
+    assert made["arm"].n_unique() == 12
     judged = {claim["claim"]: claim for claim in judge_all(LOCALITY, made, "local-scores", "locality", "smoke")}
     assert {claim["verdict"] for claim in judged.values()} == {"undecided"}
     assert judged["LC4c"]["estimate"] == judged["LC5a"]["estimate"] == 1
@@ -157,3 +164,19 @@ def test_machines_stay_as_they_are_when_networks_are_changed() -> None:
     machine = SMOKE_MACHINES[LOCAL_MACHINE]
     assert isinstance(machine, MachineLocality)
     assert machine.following({"labels.form": "list"}).address == machine.address
+
+
+def test_maps_show_the_models_whose_weights_are_at_hand(tmp_path: Path) -> None:
+    arms, kept = EXPERIMENT.budgets["smoke"].arms, {}
+    for arm in ("1 1-3", "2L 1-3", "3 1-3"):
+        run = arms[arm]
+        assert isinstance(run, ScenesRun)
+        folder = Store(tmp_path).run(run.address)
+        folder.path.mkdir(parents=True)
+        kept[arm] = Samples(run, 0, {}, folder)
+        if arm != "3 1-3":
+            save_tensors(folder.weights_path, run.model().state_dict(), run.address)
+    figure = maps(kept)["maps"].figure
+    assert [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()] == ["Exp 1", "Exp 2L"]
+    assert render(figure)
+    assert maps({"3 1-3": kept["3 1-3"]}) == {}

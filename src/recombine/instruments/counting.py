@@ -26,7 +26,7 @@ NEAR = 1.5  # cells between a label and the object that meets it: a label names 
 LEAST = 0.9  # recall that a number of labels needs to count as handled
 SHIFTS = 8  # other layouts that each image is asked for to know chance
 APART = 3  # cells to the nearest other label: from here on, none is in the 5 x 5 cells around a label's own
-RECALL = "count.recall"
+RECALL, OBJECTS = "count.recall", "count.objects"
 RECALL_APART, RECALL_CLOSE, SHARE_APART = "count.recall.apart", "count.recall.close", "count.apart"
 CHANCE, CHANCE_APART = "count.chance", "count.chance.apart"
 
@@ -119,7 +119,7 @@ def count_rows(found: Found, places: Tensor, told: Tensor, cell: float, near: fl
             SHARE_APART: apart[members].sum() / told.cpu()[members].sum().double(),
             "count.strict": counted.strict[members].double().mean(),
             "count.extras": counted.extras[members].double().mean(),
-            "count.objects": objects.double().mean(),
+            OBJECTS: objects.double().mean(),
             "count.error": (objects - asked).abs().double().mean(),
             "count.precision": met / objects.sum().double(),
             "count.off": counted.off[members].nanmean() / cell,  # in cells

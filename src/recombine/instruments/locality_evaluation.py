@@ -87,7 +87,25 @@ def own_views(
     condition, key, places, present = prompts(world, labels, look.labels, look.prompts, seed)
     condition = condition.to(device)
     offered = _present(*layouts(world, look.labels, OFFERED, seed)).flatten(0, 1)  # [m, 2]
-    levels = min(look.levels, sampler.steps)
+    x, sigma, _ = way(denoise, sampler, schedule, world.image_shape, condition, key.to(device), look.levels)
+    views = Views(x, sigma, condition, pixels_at(_present(places, present), world.pixels).to(device))
+    return views, _prompts_of(condition, labels, world.pixels, offered.to(device))
+
+
+def way(
+    denoise: Denoise,
+    sampler: SamplerConfig,
+    schedule: Schedule,
+    shape: tuple[int, int, int],
+    condition: Tensor,
+    key: Tensor,
+    levels: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Samples on their way, at the middles of so many parts of the grid, and at its end.
+
+    # [S, n, C, H, W], [S], [n, C, H, W]
+    """
+    levels = min(levels, sampler.steps)
     steps = [int((i + 0.5) * sampler.steps / levels) for i in range(levels)]
     passed: dict[int, tuple[float, Tensor]] = {}
 
@@ -95,15 +113,14 @@ def own_views(
         if step in steps:
             passed[step] = sigma, x.float().clone()
 
-    sample(denoise, sampler, schedule, world.image_shape, condition, key.to(device), keep)
-    here = _present(places, present).floor().long().clamp(0, world.pixels - 1).flip(2)  # [n, labels, 2] row and column
-    views = Views(
-        x=torch.stack([passed[step][1] for step in steps]),
-        sigma=torch.tensor([passed[step][0] for step in steps], dtype=torch.float32, device=device),
-        condition=condition,
-        pixels=here.to(device),
-    )
-    return views, _prompts_of(condition, labels, world.pixels, offered.to(device))
+    end = sample(denoise, sampler, schedule, shape, condition, key, keep)
+    sigma = torch.tensor([passed[step][0] for step in steps], dtype=torch.float32, device=condition.device)
+    return torch.stack([passed[step][1] for step in steps]), sigma, end
+
+
+def pixels_at(places: Tensor, side: int) -> Tensor:
+    """Row and column of the pixel at each place [..., 2], x and y.  # [..., 2]"""
+    return places.floor().long().clamp(0, side - 1).flip(-1)
 
 
 def read_locality(

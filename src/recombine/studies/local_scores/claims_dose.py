@@ -10,7 +10,7 @@ import numpy as np
 
 from recombine.lab.by_seed import less, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
-from recombine.studies.local_scores.claims_length import longest, recall_by_count
+from recombine.studies.local_scores.claims_length import Reading, beyond_chance, longest, recall_by_count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,25 +42,29 @@ def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:
     return {seed: curve[MANY] for seed, curve in recall_by_count(table, arm).items() if MANY in curve}
 
 
-def loss(table: pl.DataFrame, arm: str, other: str) -> dict[int, float]:
-    """K_max of one arm less that of another, for each seed that has both."""
-    return less(longest(table, arm), longest(table, other), f"{arm} and {other}")
+def loss(table: pl.DataFrame, arm: str, other: str, reading: Reading = longest) -> dict[int, float]:
+    """A reading of one arm, K_max if none is named, less that of another, for each seed that has both."""
+    return less(reading(table, arm), reading(table, other), f"{arm} and {other}")
 
 
-def falls(arm: str, other: str, bound: float) -> Callable[[pl.DataFrame], Judgement]:
-    """From one arm to another K_max falls by more than a bound."""
-    return lambda table: judge_above(list(loss(table, arm, other).values()), bound)
+def falls(arm: str, other: str, bound: float, reading: Reading = longest) -> Callable[[pl.DataFrame], Judgement]:
+    """From one arm to another a reading falls by more than a bound."""
+    return lambda table: judge_above(list(loss(table, arm, other, reading).values()), bound)
 
 
-def keeps(arm: str, other: str, bound: float) -> Callable[[pl.DataFrame], Judgement]:
-    """From one arm to another K_max changes by no more than a bound."""
-    return lambda table: judge_within(list(loss(table, arm, other).values()), -bound, bound)
+def keeps(arm: str, other: str, bound: float, reading: Reading = longest) -> Callable[[pl.DataFrame], Judgement]:
+    """From one arm to another a reading changes by no more than a bound."""
+    return lambda table: judge_within(list(loss(table, arm, other, reading).values()), -bound, bound)
 
 
-def labels_cost_more(table: pl.DataFrame) -> Judgement:
-    """What a larger condition field costs less what a larger pixel field costs, in K_max."""
-    told, seen = loss(table, NEAR, FAR), loss(table, NEAR, fields_arm(6, 2))
-    return judge_above(list(less(told, seen).values()), 1.0)
+def labels_cost_more(bound: float, reading: Reading = longest) -> Callable[[pl.DataFrame], Judgement]:
+    """What a larger condition field costs is more than what a larger pixel field costs."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        told, seen = loss(table, NEAR, FAR, reading), loss(table, NEAR, WIDE, reading)
+        return judge_above(list(less(told, seen).values()), bound)
+
+    return judge
 
 
 def machines_rank(table: pl.DataFrame) -> Judgement:
@@ -81,7 +85,7 @@ def machines_rank(table: pl.DataFrame) -> Judgement:
     return judge_above([rank_correlation(*pair) for pair in found], 0.6)
 
 
-NEAR, FAR = fields_arm(2, 2), fields_arm(2, 8)
+NEAR, FAR, WIDE = fields_arm(2, 2), fields_arm(2, 8), fields_arm(6, 2)
 
 DOSE = (
     Claim("DS1", "K_max falls with the condition field, pixels within 2 cells (labels within 2 less within 8)",
@@ -89,9 +93,9 @@ DOSE = (
     Claim("DS1b", "also if both learn from the same patches (labels within 2 less within 8)",
           "not asked (above 2)", falls(ALIKE, FAR, 2.0)),
     Claim("DS2", "but hardly with the pixel field, labels within 2 cells (pixels within 2 less within 6)",
-          "not asked (2 at most)", keeps(NEAR, fields_arm(6, 2), 2.0)),
+          "not asked (2 at most)", keeps(NEAR, WIDE, 2.0)),
     Claim("DS3", "what a network is told costs more than what it sees (difference of the two losses of K_max)",
-          "not asked (above 1)", labels_cost_more),
+          "not asked (above 1)", labels_cost_more(1.0)),
     Claim("DS4", "both fields together: K_max falls from 5 x 5 to 13 x 13 cells (difference)",
           "k = 8 fails (above 2)", falls(NEAR, fields_arm(6, 6), 2.0)),
     Claim("DS4b", "and a single cell is too little (K_max at k = 2 less at k = 0)", "not asked (above 2)",
@@ -105,5 +109,15 @@ DOSE = (
     Claim("DS7", "in the machine K_max falls with the condition field (labels within 2 less within 8)",
           "not asked (above 2)", falls(machine_beside(NEAR), machine_beside(FAR), 2.0)),
     Claim("DS7b", "and hardly with the pixel field (pixels within 2 less within 6)", "not asked (2 at most)",
-          keeps(machine_beside(NEAR), machine_beside(fields_arm(6, 2)), 2.0)),
+          keeps(machine_beside(NEAR), machine_beside(WIDE), 2.0)),
+    Claim("DS8a", "More than three labels: fewer are met with a larger condition field (recall, scale from chance 0 to "
+          "1, labels within 2 less within 8)", "not asked (above 0.1)", falls(NEAR, FAR, 0.1, beyond_chance)),
+    Claim("DS8b", "hardly fewer with a larger pixel field (pixels within 2 less within 6)",
+          "not asked (0.1 at most)", keeps(NEAR, WIDE, 0.1, beyond_chance)),
+    Claim("DS8c", "what a network is told costs more than what it sees (difference of the two losses)",
+          "not asked (above 0)", labels_cost_more(0.0, beyond_chance)),
+    Claim("DS8d", "labels that are near at high noise only keep recall (difference)",
+          "said, no number (0.1 at most)", keeps(ALIKE, ABOVE, 0.1, beyond_chance)),
+    Claim("DS8e", "labels that are near at low noise only do not (high less low)",
+          "said, no number (above 0.1)", falls(ABOVE, BELOW, 0.1, beyond_chance)),
 )  # fmt: skip

@@ -85,9 +85,9 @@ def gains(measure: Measure, bound: float) -> Rule:
 
 
 def goes_half_way(table: pl.DataFrame) -> Judgement:
-    """Recall beyond training at the largest weight less the middle between no penalty and a local network."""
-    plain, soft = _ends(table, beyond)
-    local = beyond(table, LOCAL)
+    """What is met beyond training at the largest weight less the middle between no penalty and a local network."""
+    plain, soft = _ends(table, beyond_chance)
+    local = beyond_chance(table, LOCAL)
     seeds = sorted(plain.keys() & soft.keys() & local.keys())
     note = f"local by construction {np.mean(list(local.values())):.2f}"
     return judge_above([soft[s] - (plain[s] + local[s]) / 2 for s in seeds], 0.0, note)
@@ -116,5 +116,6 @@ SOFT = (
     Claim("SF3", "it is not paid for with what was trained (recall with one label, the same difference)",
           "not asked (above -0.05)", gains(with_one, -0.05)),
     Claim("SF4", "the largest weight goes half the way to a network that is local by construction (recall with 4 "
-          "labels or more, less the middle of 2 and 2L)", "not asked (above 0)", goes_half_way),
+          "labels or more, scale from chance 0 to 1, less the middle of 2 and 2L)", "not asked (above 0)",
+          goes_half_way),
 )  # fmt: skip

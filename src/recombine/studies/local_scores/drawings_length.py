@@ -12,11 +12,15 @@ from recombine.instruments.counting import CHANCE, CHANCE_APART, LEAST, RECALL, 
 from recombine.lab.claims import NotMeasured
 from recombine.lab.figures import accuracy_axis, empty_panel, house_style, one_legend, put_caption, seeds_text
 from recombine.studies.local_scores.claims_length import (
+    BEYOND,
     CHANNEL,
     FIXED,
     HEADLINE,
+    PAPER,
     WHOLE,
+    Reading,
     arm_of,
+    counted,
     longest,
     recall_by_count,
 )
@@ -25,16 +29,11 @@ COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L":
 OTHERWISE = {f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"3 {FIXED}": "#b8860b"}
 GREY = "#808080"
 CHANCES = {RECALL: CHANCE, RECALL_APART: CHANCE_APART}
-PAPER = {  # K_max by training set
-    ("1", "1-3"): 7, ("2", "1"): 1, ("2", "1-3"): 2, ("2", "1-5"): 3, ("2L", "1"): 5, ("2L", "1-3"): 9,
-    ("2L", "1-5"): 10, ("3", "1-3"): 3, ("3L", "1-3"): 9,
-}  # fmt: skip
 
 
 def recall_over_count(table: pl.DataFrame) -> Figure:
     """A panel for each training set, and one of K_max."""
-    arms = list(dict.fromkeys(table["arm"].to_list()))
-    sets = list(dict.fromkeys(arm.rsplit(" ", 1)[1] for arm in arms))
+    sets = _sets(table)
     with house_style():
         figure = Figure(figsize=(max(13.0, 4.6 * (len(sets) + 1)), 4.8), layout="constrained")
         *panels, last = figure.subplots(1, len(sets) + 1, squeeze=False)[0]
@@ -42,6 +41,7 @@ def recall_over_count(table: pl.DataFrame) -> Figure:
             axes.set_title(f"trained on {objects} object" + ("" if objects == "1" else "s"))
             _recall(axes, table, objects, COLORS)
             axes.axhline(LEAST, color="#404040", linestyle=":", linewidth=1)
+        last.set_title("K_max")
         _longest(last, table, sets)
         one_legend(figure, panels[0])
         put_caption(
@@ -56,29 +56,67 @@ def recall_over_count(table: pl.DataFrame) -> Figure:
 
 
 def readings(table: pl.DataFrame) -> Figure:
-    """Labels by how close the next one is, experiments told otherwise, and K_max by other rules."""
+    """Labels by how close the next one is, also of experiments told otherwise, and K_max by other rules."""
     with house_style():
-        figure = Figure(figsize=(13.5, 9.6), layout="constrained")
-        (apart, close), (told, rules) = figure.subplots(2, 2)
-        for axes, instrument, title in (
-            (apart, RECALL_APART, "a   No other label in the 5 x 5 cells around"),
-            (close, RECALL_CLOSE, "b   Another label there"),
+        figure = Figure(figsize=(17.5, 9.8), layout="constrained")
+        panels = figure.subplots(2, 3)
+        for axes, colors, instrument, title in (
+            (panels[0, 0], COLORS, RECALL_APART, "a   Labels that stand apart"),
+            (panels[0, 1], COLORS, RECALL_CLOSE, "b   Labels close to another"),
+            (panels[1, 0], OTHERWISE, RECALL_APART, "d   Told otherwise: labels that stand apart"),
+            (panels[1, 1], OTHERWISE, RECALL_CLOSE, "e   Told otherwise: close to another"),
+            (panels[1, 2], OTHERWISE, RECALL, "f   Told otherwise: all labels"),
         ):
-            axes.set_title(title)
-            _recall(axes, table, HEADLINE, COLORS, instrument)
-        told.set_title("c   Told otherwise")
-        _recall(told, table, HEADLINE, OTHERWISE)
-        if told.lines:
-            told.legend(loc="upper right")
-        _over_rules(rules, table)
-        one_legend(figure, rules)
+            axes.set_title(title, fontsize=13)
+            _recall(axes, table, HEADLINE, colors, instrument)
+        _over_rules(panels[0, 2], table)
+        one_legend(figure, panels[0, 2])
+        if panels[1, 2].lines:
+            handles, labels = panels[1, 2].get_legend_handles_labels()
+            panels[1, 1].legend(handles, labels, loc="lower left", fontsize=11.5)
         put_caption(
             figure,
-            "Trained on 1 to 3 objects (shaded). (a, b) Share of labels that an object meets, by whether another label "
-            "lies within two cells, rows or columns. (c) Recall with labels as a channel of the image, in 2L of each "
-            "patch, and with a list that starts at its first slot. Grey: the finder on rendered scenes. "
-            "Dash-dotted: recall when images are asked for each other's labels, but for b. (d) K_max if "
-            f"another recall than {LEAST:g} is asked for, mean over seeds. a to c, thin: single seeds, thick: mean.",
+            "Trained on 1 to 3 objects (shaded). Share of labels that an object meets; apart: no other label in the "
+            "5 x 5 cells around. Told otherwise: labels as a channel of the image, in 2L of each patch; a list that "
+            "starts at its first slot. Grey: the finder on rendered scenes. Dash-dotted: recall when images are asked "
+            "for each other's labels (a, d, f). (c) K_max if another recall than "
+            f"{LEAST:g} is asked for, mean over seeds. Thin: single seeds, thick: mean.",
+            seeds_text(table["seed"].n_unique()),
+        )
+    return figure
+
+
+def counts(table: pl.DataFrame) -> Figure:
+    """Over the number of labels: images that meet all of them, objects that are drawn, and those nobody asked for."""
+    shown = {
+        "count.strict": ("Every label is met", "share of images"),
+        "count.objects": ("Objects that are drawn", "objects of an image"),
+        "count.extras": ("Objects that no label asked for", "objects of an image"),
+    }
+    with house_style():
+        figure = Figure(figsize=(18.5, 4.9), layout="constrained")
+        *panels, last = figure.subplots(1, len(shown) + 1)
+        for axes, (instrument, (title, unit)) in zip(panels, shown.items(), strict=True):
+            axes.set(title=title, xlabel="labels at once", ylabel=unit)
+            for name, color in COLORS.items():
+                _line(axes, table, arm_of(name, HEADLINE), instrument, color, f"Exp {name}")
+            if not axes.lines:
+                empty_panel(axes, "not measured")
+                continue
+            axes.axvspan(0.5, BEYOND + 0.5, color="#eeeeee", zorder=0)
+            axes.set_xlim(0.5, 12.5)
+            axes.set_ylim(bottom=0)
+        if panels[1].lines:
+            panels[1].plot([1, 12], [1, 12], "--", color=GREY, linewidth=1.2, zorder=1)
+        last.set_title("K_max by counting")
+        _longest(last, table, _sets(table), counted, told_otherwise=True)
+        one_legend(figure, panels[0])
+        put_caption(
+            figure,
+            "Left, trained on 1 to 3 objects (shaded). Exps 2 and 2L are told one object of each training image: "
+            "others are right. Dashed: as many objects as labels. Thin: single seeds, thick: mean. Right: up to how "
+            "many labels there are as many objects, wherever they are; dots: seeds, hollow: labels as a channel, and "
+            "Exp 3 with a list from its first slot on; crosses: the paper's K_max.",
             seeds_text(table["seed"].n_unique()),
         )
     return figure
@@ -87,11 +125,7 @@ def readings(table: pl.DataFrame) -> Figure:
 def _recall(axes: Axes, table: pl.DataFrame, objects: str, colors: Mapping[str, str], instrument: str = RECALL) -> None:
     """Recall over the number of labels of experiments with one training set, the finder's, and chance."""
     for name, color in colors.items():
-        if found := _values(table, [arm_of(name, objects)], instrument):
-            counts, values = found
-            axes.plot(counts, values.T, color=color, linewidth=0.7, alpha=0.4)
-            mean = np.nanmean(values, 0)
-            axes.plot(counts, mean, color=color, linewidth=2.4, marker="o", markersize=4, label=f"Exp {name}")
+        _line(axes, table, arm_of(name, objects), instrument, color, f"Exp {name}")
         if found := _values(table, [arm_of(name, objects)], CHANCES.get(instrument, "")):
             axes.plot(found[0], np.nanmean(found[1], 0), color=color, linestyle="-.", linewidth=1.1, alpha=0.8)
     if not axes.lines:
@@ -107,6 +141,19 @@ def _recall(axes: Axes, table: pl.DataFrame, objects: str, colors: Mapping[str, 
     return accuracy_axis(axes, "recall")
 
 
+def _line(axes: Axes, table: pl.DataFrame, arm: str, instrument: str, color: str, label: str) -> None:
+    """Seeds and their mean over the number of labels, if the arm was measured."""
+    if found := _values(table, [arm], instrument):
+        numbers, values = found
+        axes.plot(numbers, values.T, color=color, linewidth=0.7, alpha=0.4)
+        axes.plot(numbers, np.nanmean(values, 0), color=color, linewidth=2.4, marker="o", markersize=4, label=label)
+
+
+def _sets(table: pl.DataFrame) -> list[str]:
+    """The training sets that occur."""
+    return list(dict.fromkeys(arm.rsplit(" ", 1)[1] for arm in table["arm"].to_list()))
+
+
 def _values(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> tuple[list[int], NDArray[np.float64]] | None:
     """Numbers of labels, and the value of each seed of these arms at them.  # [runs, numbers], NaN where none is"""
     found: list[dict[int, float]] = []
@@ -120,7 +167,7 @@ def _values(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> tuple[
 
 
 def _over_rules(axes: Axes, table: pl.DataFrame) -> None:
-    axes.set_title("d   K_max by other rules")
+    axes.set_title("c   K_max by other rules", fontsize=13)
     asked = np.linspace(0.3, 0.98, 69)
     for name, color in COLORS.items():
         try:
@@ -136,26 +183,32 @@ def _over_rules(axes: Axes, table: pl.DataFrame) -> None:
     return None
 
 
-def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
-    axes.set_title("K_max")
+def _longest(
+    axes: Axes, table: pl.DataFrame, sets: list[str], reading: Reading = longest, told_otherwise: bool = False
+) -> None:
+    """K_max of every seed by training set, hollow where told otherwise; crosses: the paper's."""
     for place, objects in enumerate(sets):
-        found = {name: values for name in COLORS if (values := _each_longest(table, name, objects))}
+        names = COLORS | (OTHERWISE if told_otherwise else {})
+        found = {name: values for name in names if (values := _each_longest(table, name, objects, reading))}
+        apart = min(0.14, 0.86 / max(1, len(found)))
         for i, (name, values) in enumerate(found.items()):
-            at, color = place + (i - (len(found) - 1) / 2) * 0.14, COLORS[name]
-            axes.plot([at] * len(values), values, "o", color=color, alpha=0.45, markersize=5)
-            axes.plot([at - 0.05, at + 0.05], [np.mean(values)] * 2, color=color, linewidth=3)
-            if (name, objects) in PAPER:
-                axes.plot([at], [PAPER[name, objects]], "x", color="#202020", markersize=7)
+            at, color = place + (i - (len(found) - 1) / 2) * apart, names[name]
+            face = "white" if name in OTHERWISE else color
+            axes.plot([at] * len(values), values, "o", color=color, markerfacecolor=face, alpha=0.45, markersize=5)
+            axes.plot([at - 0.35 * apart, at + 0.35 * apart], [np.mean(values)] * 2, color=color, linewidth=3)
+            paper = PAPER.get((name.split(" ")[0], objects))
+            if paper is not None and name != "2L whole":
+                axes.plot([at], [paper], "x", color="#202020", markersize=7)
     axes.set_xticks(range(len(sets)), sets)
     axes.set_xlabel("objects of a training image")
     axes.set_ylim(-0.5, 12.5)
 
 
-def _each_longest(table: pl.DataFrame, name: str, objects: str) -> list[float]:
+def _each_longest(table: pl.DataFrame, name: str, objects: str, reading: Reading) -> list[float]:
     """K_max of every seed of an experiment; none if it was not measured."""
     if name == "2L whole" and not WHOLE.endswith(objects):
         return []
     try:
-        return list(longest(table, WHOLE if name == "2L whole" else arm_of(name, objects)).values())
+        return list(reading(table, WHOLE if name == "2L whole" else arm_of(name, objects)).values())
     except NotMeasured:
         return []

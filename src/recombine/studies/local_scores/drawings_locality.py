@@ -31,7 +31,7 @@ from recombine.studies.local_scores.claims_locality import (
     READINGS,
     REMOVED,
 )
-from recombine.studies.local_scores.drawings_length import COLORS
+from recombine.studies.local_scores.drawings_length import COLORS, OTHERWISE
 
 TOTAL = "locality.conditions.removed.total"
 MACHINES = {"machine\nlocal": LOCAL_MACHINE, "machine\nglobal": GLOBAL_MACHINE}
@@ -76,13 +76,14 @@ def over_noise(table: pl.DataFrame) -> Figure:
 
 def means(table: pl.DataFrame) -> Figure:
     """Bars of every experiment and machine: P within 1, 2 and 4 cells, C by three readings, the half radius."""
-    arms = {f"Exp {name}".replace(" whole", "\nwhole"): arm_of(name, HEADLINE) for name in COLORS} | MACHINES
+    inked = COLORS | OTHERWISE
+    arms = {"\n".join(f"Exp {name}".rsplit(" ", name.count(" "))): arm_of(name, HEADLINE) for name in inked} | MACHINES
     shown = {name: arm for name, arm in arms.items() if at_end(table, PIXELS, arm, [ALL])}
     if not shown:
         return empty_figure("locality was not measured")
-    inks = {name: COLORS.get(arm.removesuffix(f" {HEADLINE}"), "#555555") for name, arm in shown.items()}
+    inks = {name: inked.get(arm.removesuffix(f" {HEADLINE}"), "#555555") for name, arm in shown.items()}
     with house_style():
-        figure = Figure(figsize=(15, 10.4), layout="constrained")
+        figure = Figure(figsize=(max(15, 1.6 * len(shown)), 10.4), layout="constrained")
         upper, lower = figure.subplots(2, 1)
         radii = {f"within {r} cell" + "s" * (r > 1): f"locality.pixels.P{r}" for r in (1, 2, 4)}
         _bars(upper, table, shown, inks, radii, {name: f"{name}.chance" for name in radii.values()})
@@ -106,7 +107,8 @@ def means(table: pl.DataFrame) -> Figure:
             f"Means over noise levels at the end of training, {seeds_text(_seeds(table))}: bars are means, dots seeds. "
             "Dashes: chance, as if all pixels, or all labels, mattered alike. Half: cells within which half of the "
             "gradient lies. Machines: exact answers of a set of discs with fields of 5 x 5 cells and of the whole "
-            "image; they have no gradient to labels.",
+            "image; they have no gradient to labels. Channel: labels as a channel of the image or patch; fixed: a "
+            "list from its first slot on.",
         )
     return figure
 
