@@ -8,7 +8,7 @@ from pictures import heights, legend, render, words
 
 from recombine.denoisers.soft import LocalityPenalty, SoftNetwork
 from recombine.errors import UserError
-from recombine.instruments.counting import RECALL
+from recombine.instruments.counting import EXTRAS, RECALL
 from recombine.lab.claims import judge_all
 from recombine.lab.kinds import read_run
 from recombine.lab.scenes import ScenesRun
@@ -17,7 +17,7 @@ from recombine.settings import override
 from recombine.studies.local_scores import length
 from recombine.studies.local_scores.claims_length import beyond
 from recombine.studies.local_scores.claims_locality import ALL, CHANCE, GRADIENT, REMOVED
-from recombine.studies.local_scores.claims_soft import EXTRAS, LOCAL, SOFT, soft_arm, weight_of, weights
+from recombine.studies.local_scores.claims_soft import LOCAL, SOFT, soft_arm, weight_of, weights
 from recombine.studies.local_scores.soft import EXPERIMENT
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12)

@@ -26,7 +26,7 @@ NEAR = 1.5  # cells between a label and the object that meets it: a label names 
 LEAST = 0.9  # recall that a number of labels needs to count as handled
 SHIFTS = 8  # other layouts that each image is asked for to know chance
 APART = 3  # cells to the nearest other label: from here on, none is in the 5 x 5 cells around a label's own
-RECALL, OBJECTS = "count.recall", "count.objects"
+RECALL, STRICT, OBJECTS, EXTRAS = "count.recall", "count.strict", "count.objects", "count.extras"
 RECALL_APART, RECALL_CLOSE, SHARE_APART = "count.recall.apart", "count.recall.close", "count.apart"
 CHANCE, CHANCE_APART = "count.chance", "count.chance.apart"
 
@@ -117,8 +117,8 @@ def count_rows(found: Found, places: Tensor, told: Tensor, cell: float, near: fl
             RECALL_APART: counted.met[members][apart[members]].double().mean(),
             RECALL_CLOSE: counted.met[members][close[members]].double().mean(),
             SHARE_APART: apart[members].sum() / told.cpu()[members].sum().double(),
-            "count.strict": counted.strict[members].double().mean(),
-            "count.extras": counted.extras[members].double().mean(),
+            STRICT: counted.strict[members].double().mean(),
+            EXTRAS: counted.extras[members].double().mean(),
             OBJECTS: objects.double().mean(),
             "count.error": (objects - asked).abs().double().mean(),
             "count.precision": met / objects.sum().double(),

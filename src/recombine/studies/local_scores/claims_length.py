@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.instruments.counting import CHANCE, CHANCE_APART, OBJECTS, RECALL, RECALL_APART, SHARE_APART, k_max
+from recombine.instruments.counting import (
+    CHANCE,
+    CHANCE_APART,
+    LEAST,
+    OBJECTS,
+    RECALL,
+    RECALL_APART,
+    SHARE_APART,
+    k_max,
+)
 from recombine.lab.by_seed import less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_every
 from recombine.lab.table import curves
@@ -27,9 +36,6 @@ PAPER = {  # its table of K_max: experiment, objects of a training image
 KEPT, NOTHING = 0.8, 0.1  # a share of what is met among few that counts as kept; so little above chance is nothing
 
 
-Reading = Callable[["pl.DataFrame", str], dict[int, float]]  # table, arm: a value for each seed
-
-
 def arm_of(experiment: str, objects: str) -> str:
     """How arms are called: "2L 1-3"."""
     return f"{experiment} {objects}"
@@ -45,17 +51,12 @@ def recall_by_count(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> 
     return found
 
 
-def longest(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> dict[int, float]:
-    """K_max of each seed."""
-    return {seed: float(k_max(curve).steady) for seed, curve in recall_by_count(table, arm, instrument).items()}
-
-
-def counted(table: pl.DataFrame, arm: str) -> dict[int, float]:
-    """The same by counting: up to how many labels there are as many objects, on the mean, wherever they are."""
-    return {
-        seed: float(k_max({k: min(1.0, objects / k) for k, objects in curve.items()}, 1.0).steady)
-        for seed, curve in recall_by_count(table, arm, OBJECTS).items()
-    }
+def longest(table: pl.DataFrame, arm: str, instrument: str = RECALL, least: float = LEAST) -> dict[int, float]:
+    """K_max of each seed; by other rules, the last number of labels up to which another reading is this or more."""
+    found = recall_by_count(table, arm, instrument)
+    if instrument == OBJECTS:  # as a share of the labels
+        found = {seed: {k: min(1.0, objects / k) for k, objects in curve.items()} for seed, curve in found.items()}
+    return {seed: float(k_max(curve, least).steady) for seed, curve in found.items()}
 
 
 def beyond(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> dict[int, float]:
@@ -101,49 +102,39 @@ def apart(table: pl.DataFrame, arm: str, counts: Collection[int], instrument: st
 
 def reaches(arm: str, bound: int) -> Callable[[pl.DataFrame], Judgement]:
     """K_max is this or more, a value a seed."""
-    return lambda table: judge_above(list(longest(table, arm).values()), bound - 0.5)
+    return lambda table: judge_above(list(longest(table, arm).values()), bound - 0.5, _singles(table, arm))
 
 
 def stays(arm: str, bound: int) -> Callable[[pl.DataFrame], Judgement]:
-    """K_max is this or less."""
-    return lambda table: judge_below(list(longest(table, arm).values()), bound + 0.5)
+    """K_max is this or less. A model that learnt nothing passes as well: what it meets of single labels is said."""
+    return lambda table: judge_below(list(longest(table, arm).values()), bound + 0.5, _singles(table, arm))
 
 
-def in_order(reading: Reading, listed: str) -> Callable[[pl.DataFrame], Judgement]:
+def _singles(table: pl.DataFrame, arm: str) -> str:
+    found = [curve[1] for curve in recall_by_count(table, arm).values() if 1 in curve]
+    return f"single labels: recall {np.mean(found):.2f}" if found else ""
+
+
+def in_order(table: pl.DataFrame) -> Judgement:
     """Seeds in which 2L and 3L go further than Exp 1, that further than Exp 3, and that at least as far as Exp 2."""
-
-    def judge(table: pl.DataFrame) -> Judgement:
-        found = {name: reading(table, arm_of(name, HEADLINE)) for name in ("1", "2", listed, "2L", "3L")}
-        seeds = sorted(set.intersection(*(set(each) for each in found.values())))
-        if not seeds:
-            raise NotMeasured("no seed has all five experiments")
-        right = [min(found["2L"][s], found["3L"][s]) > found["1"][s] > found[listed][s] >= found["2"][s] for s in seeds]
-        means = ", ".join(f"{name} {mean(each):.1f}" for name, each in found.items())
-        return judge_every(sum(right), len(right), f"mean K_max: {means}")
-
-    return judge
+    found = {name: longest(table, arm_of(name, HEADLINE)) for name in ("1", "2", "3", "2L", "3L")}
+    seeds = sorted(set.intersection(*(set(each) for each in found.values())))
+    if not seeds:
+        raise NotMeasured("no seed has all five experiments")
+    right = [min(found["2L"][s], found["3L"][s]) > found["1"][s] > found["3"][s] >= found["2"][s] for s in seeds]
+    means = ", ".join(f"{name} {mean(each):.1f}" for name, each in found.items())
+    return judge_every(sum(right), len(right), f"mean K_max: {means}")
 
 
-def off_the_paper(table: pl.DataFrame, reading: Reading) -> dict[int, float]:
-    """How far the paper's table is from this reading of K_max, the mean over its entries, for each seed."""
-    found = [(reading(table, arm_of(*entry)), paper) for entry, paper in PAPER.items()]
-    seeds = sorted(set.intersection(*(set(each) for each, _ in found)))
-    return {seed: float(np.mean([abs(each[seed] - paper) for each, paper in found])) for seed in seeds}
-
-
-def counting_is_near(table: pl.DataFrame) -> Judgement:
-    """By counting, the entries of the paper's table are met to within two, on the mean."""
-    means = ", ".join(
-        f"{arm_of(*entry)}: {mean(counted(table, arm_of(*entry))):.1f} ({k})" for entry, k in PAPER.items()
-    )
-    return judge_below(list(off_the_paper(table, counted).values()), 2.0, f"ours (paper's): {means}")
-
-
-def counting_is_nearer(table: pl.DataFrame) -> Judgement:
-    """How much farther from the paper's table recall is than counting."""
-    by_recall, by_count = off_the_paper(table, longest), off_the_paper(table, counted)
-    note = f"{mean(by_recall):.1f} and {mean(by_count):.1f}"
-    return judge_above(list(less(by_recall, by_count).values()), 0.0, note)
+def off_the_paper(table: pl.DataFrame, instrument: str = RECALL, least: float = LEAST) -> float:
+    """How far K_max by such a rule is from the paper's, the mean over the entries of its table that were measured."""
+    off = []
+    for entry, paper in PAPER.items():
+        try:
+            off.append(abs(mean(longest(table, arm_of(*entry), instrument, least)) - paper))
+        except NotMeasured:
+            continue
+    return float(np.mean(off)) if off else float("nan")
 
 
 def further(one: str, other: str, bound: float) -> Callable[[pl.DataFrame], Judgement]:
@@ -233,7 +224,7 @@ LENGTH = (
     Claim("LN0f", "the finder meets the objects of rendered scenes (lowest recall over 1 to 12)", "beyond (above 0.95)",
           finder_is_right, general=True),
     Claim("LN1", "K_max in order: 2L and 3L above Exp 1, that above Exp 3, that not below Exp 2 (share of seeds)",
-          "9, 9 > 7 > 3 > 2", in_order(longest, "3")),
+          "9, 9 > 7 > 3 > 2", in_order),
     Claim("LN2a", "Exp 1 goes well beyond 3 labels (K_max)", "7 (at least 5)", reaches(arm_of("1", HEADLINE), 5)),
     Claim("LN2b", "Exp 2L does (K_max)", "9 (at least 6)", reaches(arm_of("2L", HEADLINE), 6)),
     Claim("LN2c", "Exp 3L does (K_max)", "9 (at least 6)", reaches(arm_of("3L", HEADLINE), 6)),
@@ -265,8 +256,10 @@ LENGTH = (
     Claim("LN6d", "among 7 to 12, Exp 2L meets more of them than Exp 1 (scale from chance 0 to 1, difference)",
           "beyond (above 0)", more_apart("2L", "1")),
     Claim("LN6e", "and Exp 3L does", "beyond (above 0)", more_apart("3L", "1")),
-    Claim("LN7a", "labels as a channel of the image, so that locality is built in: Exp 2 goes further than embedded "
-          "(more than three labels, scale from chance 0 to 1, difference)", "beyond (above 0)",
+    Claim("LN6f", "labels as a channel of each patch: Exp 2L meets as many among 7 to 12 as among 2 or 3 (share kept)",
+          "beyond (above 0.8)", among_many(f"2L {CHANNEL}")),
+    Claim("LN7a", "labels as a channel of the image: Exp 2 goes further than embedded (more than three labels, scale "
+          "from chance 0 to 1, difference)", "beyond (above 0)",
           more(f"2 {CHANNEL}", "2")),
     Claim("LN7b", "a list always from its first slot: Exp 3 draws what it was trained on (lowest recall of 1 to 3)",
           "beyond (above 0.9)", trained_are_met(f"3 {FIXED}")),
@@ -276,11 +269,4 @@ LENGTH = (
     Claim("LN8b", "Exp 2L does (K_max)", "10 (at least 7)", reaches(arm_of("2L", "1-5"), 7)),
     Claim("LN8c", "of more than three labels 2L meets more than Exp 2 (recall, scale from chance 0 to 1, difference)",
           "beyond (above 0)", more("2L", "2", "1-5")),
-    Claim("LN9a", "If objects are only counted, wherever they are, and K_max is the last number of labels up to which "
-          "there are as many: it is in order, Exp 3 with a list from its first slot on (share of seeds)",
-          "9, 9 > 7 > 3 > 2", in_order(counted, f"3 {FIXED}")),
-    Claim("LN9b", "it is within 2 of the paper's (mean over the nine entries of its table)", "its table (below 2)",
-          counting_is_near),
-    Claim("LN9c", "it is nearer to the paper's than K_max by recall (the difference of these means)",
-          "beyond (above 0)", counting_is_nearer),
 )  # fmt: skip

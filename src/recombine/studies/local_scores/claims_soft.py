@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 FEWEST = 3  # weights that a rank correlation needs
-EXTRAS = "count.extras"
 LOCAL = arm_of("2L", HEADLINE)  # beside: local by construction
 
 Measure = Callable[["pl.DataFrame", str], Mapping[int, float]]

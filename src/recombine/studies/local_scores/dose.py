@@ -144,6 +144,7 @@ EXPERIMENT = Experiment(
         "Large patches are learnt later: with batches of 128 at a rate of 1e-3, networks that see 13 x 13 cells met "
         "0.14 of single labels after 150,000 images (five seeds), with batches of 64 at 2e-3 one met all of them after "
         "200,000.",
+        "DS8 was asked after `laptop` had been looked at. It compares networks that meet 0.8 of single labels alone.",
         "Training draws one patch with a label in its condition field and one without. If that field is large, labels "
         "close to a patch are rare in training. One arm tells this from the field itself: its network hears of labels "
         "within 2 cells, its patches are drawn as for labels within 8.",

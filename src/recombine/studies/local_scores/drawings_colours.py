@@ -43,7 +43,7 @@ def colours(table: pl.DataFrame) -> Figure:
         _over_count(panels[0], table, RECALL)
         accuracy_axis(panels[0], "recall")
         panels[0].axhline(LEAST, color="#404040", linestyle=":", linewidth=1)
-        panels[0].legend(loc="lower left", fontsize=11)
+        panels[0].legend(loc="lower right", bbox_to_anchor=(1.0, 0.02), fontsize=11)
         _over_count(panels[1], table, EXTRAS)
         panels[1].set_ylabel("colours that nobody asked for")
         for axes, title in zip(panels, ("colours found", "extras", "orthogonal?", "pairs"), strict=True):
@@ -52,11 +52,11 @@ def colours(table: pl.DataFrame) -> Figure:
         _pairs(panels[3], table)
         put_caption(
             figure,
-            "Left: share of the asked colours that an image holds, and extras; thin: single seeds, thick: mean; "
+            "First two: share of the asked colours that an image holds, and extras; thin: single seeds, thick: mean; "
             "dashed: when asked for another image's colours; grey: the reader on rendered scenes; dotted: "
-            f"{LEAST:g}, the rule of K_max; shaded: numbers of objects trained on, at most. Middle: mean |cosine| over "
-            "pairs of colours of d_i, colour i less nothing, in rendered images, in the model's pixels and along its "
-            "U-Net. Right: pairs of the model trained on single objects, mean over seeds.",
+            f"{LEAST:g}, the rule of K_max; shaded: numbers of objects trained on, but for single objects. Third: mean "
+            "|cosine| over pairs of colours of d_i, colour i less nothing, in rendered images, in the model's pixels "
+            "and along its U-Net. Fourth: pairs of the model trained on single objects, mean over seeds.",
             seeds_text(table["seed"].n_unique()),
         )
     return figure

@@ -67,8 +67,8 @@ def over_noise(table: pl.DataFrame) -> Figure:
         put_caption(
             figure,
             "Models trained on 1 to 3 objects, asked for four, at the pixels of the four objects, on their own way "
-            "from noise (left) to image (right). C is weighted by the influence at the right; it is left out where "
-            "the sum is below 0.0001.",
+            "from noise (left) to image (right). Dotted: chance. C is left out where the influence at the right is "
+            "below 0.0001; its mean over noise levels is weighted by it.",
             band_caption(_seeds(table)).replace("Thin lines: seeds. Thick line: their mean.", "Lines: means of seeds."),
         )
     return figure

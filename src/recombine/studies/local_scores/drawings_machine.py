@@ -7,7 +7,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.instruments.counting import LEAST, RECALL
+from recombine.instruments.counting import LEAST, OBJECTS, RECALL
 from recombine.instruments.machine_evaluation import GLOBAL, LOCAL
 from recombine.lab.claims import NotMeasured
 from recombine.lab.figures import (
@@ -47,7 +47,7 @@ def machines(table: pl.DataFrame, asked: Sequence[Machine]) -> Figure:
     with house_style():
         figure = Figure(figsize=(15.5, 5.6), layout="constrained")
         panels = figure.subplots(1, 3)
-        names = {RECALL: "labels met", "count.objects": "discs drawn", TIED: "no training image agrees"}
+        names = {RECALL: "labels met", OBJECTS: "discs drawn", TIED: "no training image agrees"}
         for axes, (instrument, title) in zip(panels, names.items(), strict=True):
             axes.set_title(title)
             axes.set_xlabel("labels at once")

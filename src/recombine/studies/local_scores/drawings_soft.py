@@ -7,7 +7,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.instruments.counting import LEAST
+from recombine.instruments.counting import CHANCE, EXTRAS, LEAST
 from recombine.lab.claims import NotMeasured
 from recombine.lab.figures import (
     FAINT,
@@ -22,7 +22,6 @@ from recombine.lab.figures import (
 from recombine.studies.local_scores.claims_length import BEYOND, beyond, longest, recall_by_count
 from recombine.studies.local_scores.claims_locality import GRADIENT
 from recombine.studies.local_scores.claims_soft import (
-    EXTRAS,
     LOCAL,
     Measure,
     locality,
@@ -47,7 +46,7 @@ def penalties(table: pl.DataFrame) -> Figure:
         _recall(panels[0], table, colors)
         measures: list[tuple[str, list[tuple[str, str, Measure]]]] = [
             ("conditional locality", [("removed", "-", locality()), ("gradient", "--", locality(GRADIENT))]),
-            (f"recall, more than {BEYOND} labels", [("", "-", beyond)]),
+            (f"recall, more than {BEYOND} labels", [("", "-", beyond), ("", ":", _chance)]),
             ("K_max", [("", "-", longest)]),
             ("extras", [("", "-", lambda t, arm: beyond(t, arm, EXTRAS))]),
         ]
@@ -58,10 +57,11 @@ def penalties(table: pl.DataFrame) -> Figure:
         accuracy_axis(panels[2], "")
         put_caption(
             figure,
-            "Exp 2 with a penalty on what a label changes further than a few cells from it. Left: share of labels that "
+            "Exp 2 with a penalty on what a label changes further than its reach from it. Left: share of labels that "
             f"an object meets; dotted: {LEAST:g}, the rule of K_max; shaded: numbers of objects trained on. Right: "
             "over the weight; dots: seeds, line: their mean; green: Exp 2L, local by construction. Conditional "
-            "locality on a scale from chance 0 to 1, by taking a label out (solid) and by the gradient to it (dashed). "
+            "locality on a scale from chance 0 to 1, by taking a label out (solid) and by the gradient to it (dashed, "
+            "hollow). Dotted below recall: that of images asked for each other's labels. "
             f"Extras: objects that meet no label, with more than {BEYOND} labels.",
             seeds_text(table["seed"].n_unique()),
         )
@@ -74,7 +74,12 @@ def _colors(swept: Sequence[float]) -> dict[str, str]:
     return {soft_arm(0): PLAIN, **dict(reversed(shades.items())), LOCAL: BUILT}
 
 
+def _chance(table: pl.DataFrame, arm: str) -> dict[int, float]:
+    return beyond(table, arm, CHANCE)
+
+
 def _recall(axes: Axes, table: pl.DataFrame, colors: Mapping[str, str]) -> None:
+    axes.set_title("labels that are met")
     for arm, color in colors.items():
         try:
             found = recall_by_count(table, arm)
@@ -107,7 +112,11 @@ def _over_weight(
         axes.plot(list(found), [np.mean(v) for v in found.values()], color=INK, linewidth=1.6, linestyle=style)
         for place, values in found.items():
             color = colors[soft_arm(swept[place])]
-            axes.plot([place] * len(values), values, "o", color=color, markersize=6, alpha=0.6, markeredgewidth=0)
+            if style != ":":
+                face = color if style == "-" else "none"
+                axes.plot(
+                    [place] * len(values), values, "o", color=color, markersize=6, alpha=0.6, markerfacecolor=face
+                )
         built = values_of(table, LOCAL, measure)
         if built:
             axes.axhline(float(np.mean(built)), color=BUILT, linewidth=1.8, linestyle=style, zorder=1)

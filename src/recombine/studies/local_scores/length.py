@@ -165,28 +165,32 @@ SEEN = (
     "Who goes beyond three labels is as the paper says. With 4 to 12 of them Exp 1 meets 0.74, 2L 0.75 and 3L 0.77, "
     "where images asked for each other's labels have 0.48, 0.55 and 0.56; Exp 3 meets 0.44 (chance 0.40) and Exp 2 "
     "0.07 (0.06), which draws less the more it is asked for. Networks that are local by construction go further than "
-    "the same labels told to a plain one (LN5c, LN5d hold), also from single objects (0.75, chance 0.53, against 0.02; "
-    "LN3b) and from 1 to 5 (0.77, chance 0.61, against 0.13; LN8c), and so does Exp 1 (LN5a, LN5b). That it is "
-    "locality, and not what else the patch networks differ in, waits for LN4.",
-    "How far they go is not, by the rule that was fixed beforehand, recall of 0.9 up to K_max: Exp 1 2.8 on the mean "
-    "(paper: 7), 2L 0.8 and 3L 1.6 (9), Exp 3 1.0 (3), Exp 2 0.6 (2). Recall falls slowly from 0.96, 0.92 and 0.94 of "
-    "single labels and passes 0.9 early; if 0.7 were enough Exp 1, 2L and 3L would end at 9.2, 11.0 and 11.6, and Exps "
-    "2 and 3 at 1. The finder itself has 0.93 of twelve (LN0f fails).",
-    "If objects are only counted, wherever they are, the paper's table comes out. The last number of labels up to "
-    "which there are as many objects is 5.6 for Exp 1 (paper: 7), 2.0 for Exp 2 (2), 10.0 for 2L (9), 11.6 for 3L (9), "
-    "4.8 for Exp 3 and 3.0 with a list from its first slot on (3); from single objects 1.0 for Exp 2 (1) and 9.4 for "
-    "2L (5), from 1 to 5 objects 2.2 and 11.2 (3 and 10). Over its nine entries that is 1.5 off on the mean, by recall "
-    "4.4 (LN9). What the paper counted is not known; this was asked after these runs had been looked at.",
-    "What is lost with more labels is lost where they stand close. Of labels with no other in the 5 x 5 cells around "
-    "them 2L meets 0.87 among 7 to 12 and 0.91 among 2 or 3, 3L 0.85 and 0.92, Exp 1 0.73 and 0.95: local scores are "
-    "little worse among many (LN6a, LN6b: not decided), Exp 1 is (LN6c), and both meet more than it (LN6d, LN6e).",
-    "How labels enter matters as much. As a channel of the image Exp 2 goes nearly as far as Exp 1 (0.78 and 0.85 of "
-    "4 to 12 labels; LN7a), and K_max is 4.4 for Exp 1, 3.0 for Exp 2 and, as a channel of each patch, 4.6 for 2L. Of "
-    "labels that stand apart 2L then meets 0.95 to 0.99 at every number up to twelve, and K_max of those alone is 12 "
-    "in all five seeds (Exp 1: 10 to 12).",
-    "A list decides by its slots. Shuffled over 12 of them Exp 3 does not learn the lists of two and three objects "
-    "that it was trained on (0.53, 0.45). From the first slot on it does, and no more: 0.98, 0.95 and 0.91 of 1 to 3 "
-    "labels, 0.67 of four, 0.50 of five, 0.13 of twelve; K_max 2.8 (paper: 3; LN7c).",
+    "the same labels told to a plain one (LN5c, LN5d hold), also from single objects (0.75, chance 0.53, against "
+    "0.02, chance 0.01; LN3b) and from 1 to 5 (0.77, chance 0.61, against 0.13, chance 0.11; LN8c), and so does Exp 1 "
+    "(LN5a, LN5b). That it is locality, and not what else the patch networks differ in, waits for LN4b.",
+    "2L and 3L do not go further than Exp 1, as they do in the paper: from chance 0 to 1 they have 0.43 and 0.46, Exp "
+    "1 0.49 (LN5e fails, LN5f is undecided).",
+    "How far they go depends on the rule. By the one that was fixed beforehand, recall of 0.9 up to K_max, Exp 1 ends "
+    "at 2.8 on the mean (paper: 7), 2L at 0.8 and 3L at 1.6 (9), Exp 3 at 1.0 (3), Exp 2 at 0.6 (2): recall falls "
+    "slowly from 0.96, 0.92 and 0.94 of single labels and passes 0.9 early (LN1 and LN2a to LN2c fail; LN0, what Exp "
+    "1 meets of 1 to 3 labels, is undecided at 0.91). The finder itself has 0.93 of twelve (LN0f fails).",
+    "Laxer rules, tried afterwards, come near the paper's table, and which it used is not known. If one image of ten "
+    "has to meet every label: 7.0, 2.0, 2.2, 7.0 and 7.6 for Exps 1, 2, 3, 2L and 3L (paper: 7, 2, 3, 9, 9), on the "
+    "mean of its nine entries 1.1 off. Recall of 0.75 is 1.3 off, as many objects as labels, wherever they are, 1.5, "
+    "recall of 0.9 4.4, a constant 5 2.9.",
+    "In local networks what is lost with more labels is lost where they stand close. Of labels with no other in the 5 "
+    "x 5 cells around them 2L meets 0.87 among 7 to 12 (chance 0.52) and 0.91 among 2 or 3 (0.36), 3L 0.85 (0.54) and "
+    "0.92 (0.28): whether they keep 0.8 of it is not decided (LN6a, LN6b). Exp 1 does not: 0.73 (0.45) and 0.95 "
+    "(0.27; LN6c), and both meet more than it (LN6d, LN6e).",
+    "How labels enter matters as much. As a channel of the image Exp 2 meets 0.78 of 4 to 12 labels (chance 0.50) "
+    "where it had 0.07 (LN7a), a little more than Exp 1 embedded and less than Exp 1 in the same way (0.85, 0.53); "
+    "K_max is 4.4 for Exp 1, 3.0 for Exp 2 and, as a channel of each patch, 4.6 for 2L. Of labels that stand apart 2L "
+    "then meets 0.95 to 0.99 at every number up to twelve, 0.97 among 7 to 12 (chance 0.54; LN6f), and so does Exp 1 "
+    "(0.94 to 0.99).",
+    "A list decides by its slots. Shuffled over 12 of them Exp 3 hardly learns the lists of two and three objects "
+    "that it was trained on (0.53 and 0.45, chance 0.23 and 0.30). From the first slot on it meets 0.98, 0.95 and "
+    "0.91 of 1 to 3 labels (LN7b, above 0.9, is undecided), 0.67 of four, 0.50 of five, 0.13 of twelve; K_max 2.8 "
+    "(paper: 3).",
     "To come: Exps 3 and 3L on 1 and on 1 to 5 objects, and the control.",
 )
 
@@ -244,8 +248,10 @@ EXPERIMENT = Experiment(
         "before any model was looked at; the whole curves are in the figure.",
         "Labels as a channel, and a list from its first slot on, are what the paper may have done instead: arms of "
         "their own. The slots that such a list fills at the test from the fourth on were empty in all of training.",
-        "LN3b, LN4b, LN5, LN6, LN7 and LN8c were asked after five seeds of the experiments on 1 to 3 objects, with "
-        "another sampler, and their samples had been looked at, LN9 after all runs; the others before any model was.",
+        "LN1, LN2, LN3 and LN4 were asked before any model was looked at; LN3b to LN3d, LN4b, LN4c, LN5, LN6, LN7 and "
+        "LN8 after five seeds of the experiments on 1 to 3 objects, with another sampler, and LN6f after these runs.",
+        "LN4 cannot hold where 2L itself has a small K_max, and a model that learnt nothing passes a rule of the kind "
+        "'at most': LN4b, and recall of single labels in the notes of verdicts, say what these do not.",
         "More labels stand closer, and whether many are met is another question than whether close ones are: LN6 looks "
         "at labels with no other in the 5 x 5 cells around their own, all that 2L and 3L hear of there.",
         "Tried on single runs (one seed, H200, 2026-11-16) and not kept: layouts by CLEVR's own rule of distances up "

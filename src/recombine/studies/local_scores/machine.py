@@ -136,11 +136,11 @@ SEEN = (
     "and 0.43 of the variance of 2L's pixels at 1, 3, 6 and 9 labels (from other noise 0.66, 0.49, 0.35, 0.20; the "
     "global machine 0.70, 0.65, 0.48, 0.34, so that MA4b, by 0.1 on the mean, is not decided). Of Exp 2's network it "
     "explains next to nothing with three labels (0.06) and nothing with more (MA4d).",
-    "On scenes, where objects stand close and hide each other, both meet fewer of more labels: the machine 1.00, 0.89, "
-    "0.72 and 0.59 of 1, 3, 6 and 9, 2L 0.91, 0.83, 0.78 and 0.73 (MA5: they differ by 0.14 at most, by the same 25 "
-    "deterministic steps; not decided). The machine loses twice as much. No image that it knows has two labels, so "
-    "that where two are in one field it has only near misses to go by (0.05, 0.16 and 0.25 of the cells). On discs, "
-    "which never overlap, it has 0.92 of nine and 0.86 of twelve.",
+    "On scenes, where objects stand close and hide each other, both meet fewer of more labels: the machine 1.00, "
+    "0.89, 0.72 and 0.59 of 1, 3, 6 and 9, 2L 0.91, 0.83, 0.78 and 0.73, by the same 25 deterministic steps (MA5: "
+    "where they differ most, by 0.14 on the mean of seeds; not decided). The machine loses twice as much. No image "
+    "that it knows has two labels, so that where two are in one field it has only near misses to go by (0.05, 0.16 "
+    "and 0.25 of the cells). On discs, which never overlap, it has 0.92 of nine and 0.86 of twelve.",
 )
 
 EXPERIMENT = Experiment(
