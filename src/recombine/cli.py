@@ -130,8 +130,9 @@ def _parser() -> argparse.ArgumentParser:
     sampling = with_store(command("sample", commands.draw_samples))
     sampling.add_argument("run", metavar="RUN", help="the first characters of a run's address")
     sampling.add_argument(
-        "--condition", action="append", metavar="NODE", help="e.g. 111, or shape=triangle,color=blue,size=small"
-    )
+        "--condition", action="append", metavar="WHAT",
+        help="a node, 111, or shape=triangle,color=blue,size=small; of scenes, places in pixels, '12,20 40,33'",
+    )  # fmt: skip
     sampling.add_argument("--count", type=int, default=8)
     sampling.add_argument("--out", type=Path, default=Path("samples.png"))
     benching = with_json(command("bench", commands.bench))

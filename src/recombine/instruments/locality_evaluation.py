@@ -89,7 +89,7 @@ def own_views(
     offered = _present(*layouts(world, look.labels, OFFERED, seed)).flatten(0, 1)  # [m, 2]
     x, sigma, _ = way(denoise, sampler, schedule, world.image_shape, condition, key.to(device), look.levels)
     views = Views(x, sigma, condition, pixels_at(_present(places, present), world.pixels).to(device))
-    return views, _prompts_of(condition, labels, world.pixels, offered.to(device))
+    return views, prompts_of(condition, labels, world.pixels, offered.to(device))
 
 
 def way(
@@ -165,7 +165,7 @@ def _row(node: str, instrument: str, value: Tensor) -> Row:
     return {"node": node, "instrument": instrument, "value": float(value) if bool(value.isfinite()) else None}
 
 
-def _prompts_of(condition: Tensor, labels: LabelConfig, pixels: int, offered: Tensor) -> Prompts:
+def prompts_of(condition: Tensor, labels: LabelConfig, pixels: int, offered: Tensor) -> Prompts:
     """Conditions one by one; they move to places [m, 2] (x, y in pixels) where objects occur."""
     grid, cell = labels.grid, pixels / labels.grid
     if labels.form == "grid":

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import Schedule
-from recombine.instruments.locality import Views, conditional_locality, grid_prompts, heat_maps, list_prompts
-from recombine.instruments.locality_evaluation import OFFERED, pixels_at, way
+from recombine.instruments.locality import Prompts, Views, conditional_locality, heat_maps
+from recombine.instruments.locality_evaluation import OFFERED, pixels_at, prompts_of, way
 from recombine.instruments.observation import Denoise
 from recombine.instruments.scene_evaluation import prompts
-from recombine.worlds.scene_labels import SLOT, LabelConfig
+from recombine.worlds.scene_labels import LabelConfig
 from recombine.worlds.scenes import SceneWorld
 
 
@@ -53,30 +53,17 @@ def pixel_map(
     condition = told[chosen : chosen + 1].expand(draws, -1)
     x, sigma, end = way(denoise, sampler, schedule, world.image_shape, condition, key[:draws], levels)
     views = Views(x, sigma, condition, pixels_at(spots[:1], world.pixels).expand(draws, 1, 2))
-    heat = heat_maps(denoise, views, batch=1)[0]
-    return PixelMap(
-        end[0], views.pixels[0, 0], spots, sigma, heat, _influence(denoise, views, spots, labels, world.pixels)
-    )
+    asked = prompts_of(condition, labels, world.pixels, every.flatten(0, 1))
+    influence = _influence(denoise, views, asked, spots, world.pixels)
+    return PixelMap(end[0], views.pixels[0, 0], spots, sigma, heat_maps(denoise, views, batch=1)[0], influence)
 
 
-def _influence(denoise: Denoise, views: Views, spots: Tensor, labels: LabelConfig, side: int) -> Tensor:
+def _influence(denoise: Denoise, views: Views, asked: Prompts, spots: Tensor, side: int) -> Tensor:
     """A of each label by removal, in the order of the spots, mean over images.  # [S, J]"""
-    assert views.condition is not None
-    if labels.form == "grid":
-        asked = grid_prompts(views.condition, labels.grid, side)
-    else:
-        slots = torch.cat([2 * spots / side - 1, torch.ones_like(spots[:, :1])], 1)
-        asked = list_prompts(
-            views.condition,
-            views.condition.new_zeros(SLOT),
-            lambda slot: ((slot[..., :2] + 1) / 2 * side).flip(-1),
-            slots,
-        )
     found = conditional_locality(denoise, views, asked, float(side), ("removed",)).influence["removed"]
-    by_label = found[:, :, 0].mean(1)  # [S, conditions], absent ones 0
     away = (asked.places[0].flip(-1)[None] - spots[:, None]).abs().amax(2)  # [J, conditions]
     nearest = away.masked_fill(~asked.present[0], torch.inf).argmin(1)
-    return by_label[:, nearest]
+    return found[:, :, 0].mean(1)[:, nearest]
 
 
 def _nearest(places: Tensor) -> Tensor:

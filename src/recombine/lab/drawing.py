@@ -10,10 +10,10 @@ from recombine.diffusion.samplers import sample
 from recombine.errors import UserError
 from recombine.files import write_whole
 from recombine.lab.kinds import read_run
+from recombine.lab.samples import trained_model
 from recombine.lab.store import RunFolder
 from recombine.training.execution import Execution
 from recombine.training.inference import FastDenoiser
-from recombine.training.state import load_tensors
 
 ZOOM = 4
 
@@ -23,14 +23,15 @@ def draw_from_run(run: RunFolder, conditions: Sequence[str] | None, count: int, 
     if not run.done:
         raise UserError(f"run {run.address} is not finished: give its `recombine run` command again, it resumes")
     if not run.weights_path.exists():
-        raise UserError(f"run {run.address} was adopted without its weights: train it again in another store")
+        raise UserError(
+            f"run {run.address} has no weights: it is a computation, or was adopted and must be trained in another store"
+        )
     if out.suffix.lower() != ".png" or out.is_dir():
         raise UserError(f"--out {out}: give the name of a .png file")
     if count < 1:
         raise UserError(f"--count {count}: ask for at least one image")
     config = read_run(run.config())
-    model = FastDenoiser(config.model(), Execution.plain("cpu", torch.get_num_threads()))
-    model.load(load_tensors(run.weights_path, run.address))
+    model = FastDenoiser(trained_model(config, run), Execution.plain("cpu", torch.get_num_threads()))
     prompt, key = config.prompts(conditions, count)
     images = sample(model.denoise, config.evaluation.sampler, config.schedule, config.world.image_shape, prompt, key)
     write_whole(out, _sheet_png(images.reshape(-1, count, *images.shape[1:])))

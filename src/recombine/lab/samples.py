@@ -30,9 +30,14 @@ class Samples(NamedTuple):
         """The trained network, on the CPU; none if its weights are not at hand, as those of an adopted run."""
         if self.folder is None or not self.folder.weights_path.exists():
             return None
-        model = self.run.model()
-        model.load_state_dict(load_tensors(self.folder.weights_path, self.folder.address))
-        return model.eval().requires_grad_(False)
+        return trained_model(self.run, self.folder)
+
+
+def trained_model(run: Run, folder: RunFolder) -> NetworkDenoiser:
+    """The network of a run with the weights that it ended with."""
+    model = run.model()
+    model.load_state_dict(load_tensors(folder.weights_path, folder.address))
+    return model.eval().requires_grad_(False)
 
 
 def read_samples(run: RunFolder) -> dict[int, NDArray[np.uint8]]:

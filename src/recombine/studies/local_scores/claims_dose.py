@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.lab.by_seed import less, rank_correlation
+from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_within
-from recombine.studies.local_scores.claims_length import beyond_chance, longest, recall_by_count
+from recombine.studies.local_scores.claims_length import Measure, beyond_chance, longest, recall_by_count, with_one
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,38 +43,35 @@ def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:
     return {seed: curve[MANY] for seed, curve in recall_by_count(table, arm).items() if MANY in curve}
 
 
-Reading = Callable[["pl.DataFrame", str], dict[int, float]]  # table, arm: a value for each seed
-
-
 def met_beyond(table: pl.DataFrame, arm: str) -> dict[int, float]:
     """What is met of more than three labels, from chance 0 to 1; of a network that learnt what it was trained on."""
-    singles = np.mean([curve[1] for curve in recall_by_count(table, arm).values() if 1 in curve])
+    singles = mean(with_one(table, arm))
     if not singles >= LEARNT:
         raise NotMeasured(f"{arm} meets {singles:.2f} of single labels: it was not trained long enough to be compared")
     return beyond_chance(table, arm)
 
 
-def loss(table: pl.DataFrame, arm: str, other: str, reading: Reading = longest) -> dict[int, float]:
+def loss(table: pl.DataFrame, arm: str, other: str, reading: Measure = longest) -> dict[int, float]:
     """A reading of one arm, K_max if none is named, less that of another, for each seed that has both."""
     return less(reading(table, arm), reading(table, other), f"{arm} and {other}")
 
 
-def falls(arm: str, other: str, bound: float, reading: Reading = longest) -> Callable[[pl.DataFrame], Judgement]:
+def falls(arm: str, other: str, bound: float, reading: Measure = longest) -> Callable[[pl.DataFrame], Judgement]:
     """From one arm to another a reading falls by more than a bound."""
     return lambda table: judge_above(list(loss(table, arm, other, reading).values()), bound)
 
 
-def keeps(arm: str, other: str, bound: float, reading: Reading = longest) -> Callable[[pl.DataFrame], Judgement]:
+def keeps(arm: str, other: str, bound: float, reading: Measure = longest) -> Callable[[pl.DataFrame], Judgement]:
     """From one arm to another a reading changes by no more than a bound."""
     return lambda table: judge_within(list(loss(table, arm, other, reading).values()), -bound, bound)
 
 
-def spares(arm: str, other: str, bound: float, reading: Reading) -> Callable[[pl.DataFrame], Judgement]:
+def spares(arm: str, other: str, bound: float, reading: Measure) -> Callable[[pl.DataFrame], Judgement]:
     """From one arm to another a reading falls by less than a bound."""
     return lambda table: judge_below(list(loss(table, arm, other, reading).values()), bound)
 
 
-def labels_cost_more(bound: float, reading: Reading = longest) -> Callable[[pl.DataFrame], Judgement]:
+def labels_cost_more(bound: float, reading: Measure = longest) -> Callable[[pl.DataFrame], Judgement]:
     """What a larger condition field costs is more than what a larger pixel field costs."""
 
     def judge(table: pl.DataFrame) -> Judgement:

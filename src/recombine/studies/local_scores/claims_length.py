@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +34,9 @@ PAPER = {  # its table of K_max: experiment, objects of a training image
     ("2L", "1-5"): 10, ("3", "1-3"): 3, ("3L", "1-3"): 9,
 }  # fmt: skip
 KEPT, NOTHING = 0.8, 0.1  # a share of what is met among few that counts as kept; so little above chance is nothing
+
+
+Measure = Callable[["pl.DataFrame", str], Mapping[int, float]]  # table, arm: a value for each seed
 
 
 def arm_of(experiment: str, objects: str) -> str:
@@ -110,9 +113,13 @@ def stays(arm: str, bound: int) -> Callable[[pl.DataFrame], Judgement]:
     return lambda table: judge_below(list(longest(table, arm).values()), bound + 0.5, _singles(table, arm))
 
 
+def with_one(table: pl.DataFrame, arm: str) -> dict[int, float]:
+    """Recall of each seed with one label."""
+    return {seed: curve[1] for seed, curve in recall_by_count(table, arm).items() if 1 in curve}
+
+
 def _singles(table: pl.DataFrame, arm: str) -> str:
-    found = [curve[1] for curve in recall_by_count(table, arm).values() if 1 in curve]
-    return f"single labels: recall {np.mean(found):.2f}" if found else ""
+    return f"single labels: recall {mean(with_one(table, arm)):.2f}"
 
 
 def in_order(table: pl.DataFrame) -> Judgement:

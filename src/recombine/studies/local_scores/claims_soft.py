@@ -12,11 +12,12 @@ from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above
 from recombine.studies.local_scores.claims_length import (
     HEADLINE,
+    Measure,
     arm_of,
     beyond,
     beyond_chance,
     longest,
-    recall_by_count,
+    with_one,
 )
 from recombine.studies.local_scores.claims_locality import GRADIENT, REMOVED, excess
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 FEWEST = 3  # weights that a rank correlation needs
 LOCAL = arm_of("2L", HEADLINE)  # beside: local by construction
 
-Measure = Callable[["pl.DataFrame", str], Mapping[int, float]]
 Rule = Callable[["pl.DataFrame"], Judgement]
 
 
@@ -44,11 +44,6 @@ def weight_of(arm: str) -> float | None:
 def weights(table: pl.DataFrame) -> list[float]:
     """Those that were measured, ascending."""
     return sorted(w for arm in table["arm"].unique().to_list() if (w := weight_of(arm)) is not None)
-
-
-def with_one(table: pl.DataFrame, arm: str) -> dict[int, float]:
-    """Recall of each seed with one label, as in training."""
-    return {seed: curve[1] for seed, curve in recall_by_count(table, arm).items() if 1 in curve}
 
 
 def locality(instrument: str = REMOVED) -> Measure:

@@ -113,7 +113,7 @@ def counts(table: pl.DataFrame) -> Figure:
         for axes, (instrument, (title, unit)) in zip(panels, shown.items(), strict=True):
             axes.set(title=title, xlabel="labels at once", ylabel=unit)
             for name, color in COLORS.items():
-                _line(axes, table, arm_of(name, HEADLINE), instrument, color, f"Exp {name}")
+                count_line(axes, table, arm_of(name, HEADLINE), instrument, color, f"Exp {name}")
             if not axes.lines:
                 empty_panel(axes, "not measured")
                 continue
@@ -166,7 +166,7 @@ def _finder(axes: Axes, table: pl.DataFrame, arms: Sequence[str], instrument: st
 def _recall(axes: Axes, table: pl.DataFrame, objects: str, colors: Mapping[str, str], instrument: str = RECALL) -> None:
     """Recall over the number of labels of experiments with one training set, the finder's, and chance."""
     for name, color in colors.items():
-        _line(axes, table, arm_of(name, objects), instrument, color, f"Exp {name}")
+        count_line(axes, table, arm_of(name, objects), instrument, color, f"Exp {name}")
         if found := _values(table, [arm_of(name, objects)], CHANCES.get(instrument, "")):
             axes.plot(found[0], np.nanmean(found[1], 0), color=color, linestyle="-.", linewidth=1.1, alpha=0.8)
     if not axes.lines:
@@ -180,7 +180,7 @@ def _recall(axes: Axes, table: pl.DataFrame, objects: str, colors: Mapping[str, 
     return accuracy_axis(axes, "recall")
 
 
-def _line(axes: Axes, table: pl.DataFrame, arm: str, instrument: str, color: str, label: str) -> None:
+def count_line(axes: Axes, table: pl.DataFrame, arm: str, instrument: str, color: str, label: str) -> None:
     """Seeds and their mean over the number of labels, if the arm was measured."""
     if found := _values(table, [arm], instrument):
         numbers, values = found

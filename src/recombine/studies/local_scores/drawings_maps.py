@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from recombine.lab.figures import empty_figure, house_style, put_caption
+from recombine.lab.figures import house_style, put_caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +23,6 @@ FIELD = "#7fdfff"
 
 def pixel_maps(maps: Mapping[str, PixelMap], fields: Mapping[str, tuple[int, int]]) -> Figure:
     """Models down; what each draws, then its map at every noise level. `fields`: pixels of a cell, radius in cells."""
-    if not maps:
-        return empty_figure("weights of these runs are not in the store")
     levels = next(iter(maps.values())).sigma.tolist()
     with house_style():
         figure = Figure(figsize=(2.5 + 2.55 * (1 + len(levels)), 0.9 + 2.5 * len(maps)), layout="constrained")

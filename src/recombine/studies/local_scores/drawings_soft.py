@@ -7,8 +7,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.instruments.counting import CHANCE, EXTRAS, LEAST
-from recombine.lab.claims import NotMeasured
+from recombine.instruments.counting import CHANCE, EXTRAS, LEAST, RECALL
 from recombine.lab.figures import (
     FAINT,
     INK,
@@ -19,16 +18,11 @@ from recombine.lab.figures import (
     put_caption,
     seeds_text,
 )
-from recombine.studies.local_scores.claims_length import BEYOND, beyond, longest, recall_by_count
+from recombine.studies.local_scores.claims_length import BEYOND, Measure, beyond, longest
 from recombine.studies.local_scores.claims_locality import GRADIENT
-from recombine.studies.local_scores.claims_soft import (
-    LOCAL,
-    Measure,
-    locality,
-    soft_arm,
-    weights,
-)
+from recombine.studies.local_scores.claims_soft import LOCAL, locality, soft_arm, weights
 from recombine.studies.local_scores.drawings_dose import values_of
+from recombine.studies.local_scores.drawings_length import count_line
 
 SHADES = ("#0b2545", "#1f5a94", "#4d9bd1", "#9ccbe6")  # from the largest weight down
 PLAIN, BUILT = "#D55E00", "#009E73"  # no penalty; local by construction
@@ -81,15 +75,7 @@ def _chance(table: pl.DataFrame, arm: str) -> dict[int, float]:
 def _recall(axes: Axes, table: pl.DataFrame, colors: Mapping[str, str]) -> None:
     axes.set_title("labels that are met")
     for arm, color in colors.items():
-        try:
-            found = recall_by_count(table, arm)
-        except NotMeasured:
-            continue
-        counts = sorted(set.intersection(*(set(curve) for curve in found.values())))
-        values = np.array([[curve[count] for count in counts] for curve in found.values()])
-        axes.plot(counts, values.T, color=color, linewidth=0.7, alpha=0.4)
-        label = f"Exp {LOCAL.split()[0]}" if arm == LOCAL else arm
-        axes.plot(counts, values.mean(0), color=color, linewidth=2.4, marker="o", markersize=4, label=label)
+        count_line(axes, table, arm, RECALL, color, f"Exp {LOCAL.split()[0]}" if arm == LOCAL else arm)
     axes.axhline(LEAST, color="#404040", linestyle=":", linewidth=1)
     axes.axvspan(0.5, BEYOND + 0.5, color="#eeeeee", zorder=0)
     axes.set_xlabel("labels at once")
