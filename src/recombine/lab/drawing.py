@@ -24,7 +24,7 @@ def draw_from_run(run: RunFolder, conditions: Sequence[str] | None, count: int, 
         raise UserError(f"run {run.address} is not finished: give its `recombine run` command again, it resumes")
     if not run.weights_path.exists():
         raise UserError(
-            f"run {run.address} has no weights: it is a computation, or was adopted and must be trained in another store"
+            f"run {run.address} has no weights: it is a computation, or was adopted; train it in another store"
         )
     if out.suffix.lower() != ".png" or out.is_dir():
         raise UserError(f"--out {out}: give the name of a .png file")
