@@ -103,6 +103,11 @@ def test_models_that_go_everywhere_fail_where_the_paper_s_do_not() -> None:
     }  # fmt: skip
 
 
+def test_a_control_that_learnt_nothing_proves_nothing() -> None:
+    assert verdicts(table({**PAPER, "2L whole 1-3": 0}))["LN4b"] == "undecided"
+    assert verdicts(table({**PAPER, "2L whole 1-3": 1}))["LN4b"] == "holds"
+
+
 def test_a_blind_finder_and_missing_arms_are_told() -> None:
     assert verdicts(table(PAPER, finder=0.8))["LN0f"] == "fails"
     found = verdicts(table({"1 1-3": 7}))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.lab.by_seed import less, mean, rank_correlation
+from recombine.lab.by_seed import less, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_within
-from recombine.studies.local_scores.claims_length import Measure, beyond_chance, longest, recall_by_count, with_one
+from recombine.studies.local_scores.claims_length import Measure, longest, met_beyond, recall_by_count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 ALIKE = "labels near, patches as far"  # labels near at every noise level; patches drawn as where they reach far
 ABOVE, BELOW = "labels near above", "labels near below"  # only above, or below, a noise level
 MANY = 6  # labels at which recalls are compared
-LEARNT = 0.8  # of single labels, what a network must meet to be compared
 FEWEST = 4  # pairs of fields that a rank correlation needs
 
 
@@ -41,14 +40,6 @@ def machine_beside(arm: str) -> str:
 def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:
     """Recall of each seed with MANY labels, where it was asked."""
     return {seed: curve[MANY] for seed, curve in recall_by_count(table, arm).items() if MANY in curve}
-
-
-def met_beyond(table: pl.DataFrame, arm: str) -> dict[int, float]:
-    """What is met of more than three labels, from chance 0 to 1; of a network that learnt what it was trained on."""
-    singles = mean(with_one(table, arm))
-    if not singles >= LEARNT:
-        raise NotMeasured(f"{arm} meets {singles:.2f} of single labels: it was not trained long enough to be compared")
-    return beyond_chance(table, arm)
 
 
 def loss(table: pl.DataFrame, arm: str, other: str, reading: Measure = longest) -> dict[int, float]:
