@@ -26,7 +26,8 @@ from recombine.studies.local_scores.length import EXPERIMENT, FULL, OTHERWISE, S
 PAPER = {
     "1 1-3": 7, "2 1-3": 2, "3 1-3": 3, "2L 1-3": 9, "3L 1-3": 9, "2 1": 1, "2L 1": 5, "2L whole 1-3": 3,
     "2 1-5": 3, "2L 1-5": 10,
-    "1 channel 1-3": 9, "2 channel 1-3": 9, "2L channel 1-3": 9, "3 fixed 1-3": 3,
+    "1 channel 1-3": 9, "2 channel 1-3": 9, "2L channel 1-3": 9,
+    "2L multiplied 1-3": 9, "3 fixed 1-3": 3,
 }  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def test_models_that_go_nowhere_fail() -> None:
         "LN3d",
         "LN4",
         "LN4b",
-        *(f"LN5{letter}" for letter in "abcdef"),
+        *(f"LN5{letter}" for letter in "abcdefg"),
         "LN7a",
         "LN8b",
         "LN8c",
@@ -98,7 +99,7 @@ def test_the_order_is_strict_above_and_allows_a_tie_below() -> None:
 def test_models_that_go_everywhere_fail_where_the_paper_s_do_not() -> None:
     found = verdicts(table(dict.fromkeys(PAPER, 12)))
     assert {name for name, verdict in found.items() if verdict == "fails"} == {
-        "LN1", "LN2d", "LN2e", "LN3", "LN3b", "LN3d", "LN4", "LN4b", "LN4c", *(f"LN5{letter}" for letter in "abcdef"),
+        "LN1", "LN2d", "LN2e", "LN3", "LN3b", "LN3d", "LN4", "LN4b", "LN4c", *(f"LN5{letter}" for letter in "abcdefg"),
         "LN6c", "LN6d", "LN6e", "LN7a", "LN7c", "LN8a", "LN8c",
     }  # fmt: skip
 
@@ -117,7 +118,8 @@ def test_a_blind_finder_and_missing_arms_are_told() -> None:
 def test_full_has_every_experiment_and_training_set_and_the_control() -> None:
     arms = EXPERIMENT.budgets["full"].arms
     assert set(arms) == {f"{e} {o}" for e in ("1", "2", "3", "2L", "3L") for o in ("1", "1-3", "1-5")} | {
-        "2L whole 1-3", "1 channel 1-3", "2 channel 1-3", "2L channel 1-3", "3 fixed 1-3",
+        "2L whole 1-3", "1 channel 1-3", "2 channel 1-3", "2L channel 1-3", "2L multiplied 1-3",
+        "3 fixed 1-3",
     }  # fmt: skip
     local, whole = arms["2L 1-3"], arms["2L whole 1-3"]
     assert isinstance(local, ScenesRun)
@@ -151,12 +153,16 @@ def test_labels_that_stand_apart_are_weighed_by_their_number() -> None:
 
 
 def test_told_otherwise() -> None:
-    one, two, local, three = (run for run in otherwise(SMOKE, SMOKE_LOCAL).values() if isinstance(run, ScenesRun))
+    runs = otherwise(SMOKE, SMOKE_LOCAL).values()
+    one, two, local, gated, three = (run for run in runs if isinstance(run, ScenesRun))
     assert one.network.inner.condition.entry == two.network.inner.condition.entry == "spatial"  # type: ignore[union-attr]
     assert (one.labels.told, two.labels.told, local.labels.told, three.labels.order) == ("all", "one", "one", "fixed")
     assert isinstance(local.network, LocalConfig)
     assert isinstance(local.network.inner, UNetConfig)
     assert local.network.mapped
+    assert isinstance(gated.network, LocalConfig)
+    assert isinstance(gated.network.inner, UNetConfig)
+    assert gated.network.inner.condition.effect == "multiply"
     assert set(OTHERWISE) <= set(EXPERIMENT.budgets["full"].arms)
 
 

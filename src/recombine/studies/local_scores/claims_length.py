@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 HEADLINE = "1-3"
 WHOLE = "2L whole 1-3"  # the control: a patch as large as the image
 CHANNEL, FIXED = "channel", "fixed"  # told otherwise: labels as a channel of the image; a list always from its start
+MULTIPLIED = "multiplied"  # and in a patch as in the whole image: the embedding multiplies features
 BEYOND = 3  # objects that a training image holds at most: more labels than that are beyond training
 FEW, MANY = (2, 3), (7, 8, 9, 10, 11, 12)  # numbers of labels that recall of labels that stand apart is compared at
 PAPER = {  # its table of K_max: experiment, objects of a training image
@@ -267,6 +268,8 @@ LENGTH = (
     Claim("LN5d", "Exp 3L more than Exp 3", "beyond (above 0)", more("3L", "3")),
     Claim("LN5e", "Exp 2L more than Exp 1", "beyond (above 0)", more("2L", "1")),
     Claim("LN5f", "Exp 3L more than Exp 1", "beyond (above 0)", more("3L", "1")),
+    Claim("LN5g", "Exp 2L more than Exp 1 if its embedding multiplies features, as that of Exp 1 does",
+          "beyond (above 0)", more(f"2L {MULTIPLIED}", "1")),
     Claim("LN6a", "Labels with no other in the 5 x 5 cells around them: Exp 2L meets as many among 7 to 12 as among 2 "
           "or 3 (scale from chance 0 to 1, share kept)", "beyond (above 0.8)", among_many("2L")),
     Claim("LN6b", "so does Exp 3L", "beyond (above 0.8)", among_many("3L")),

@@ -27,6 +27,7 @@ from recombine.studies.local_scores.claims_length import (
     CHANNEL,
     FIXED,
     HEADLINE,
+    MULTIPLIED,
     PAPER,
     WHOLE,
     arm_of,
@@ -36,7 +37,10 @@ from recombine.studies.local_scores.claims_length import (
 )
 
 COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9", "2L whole": "#7f7f7f"}
-OTHERWISE = {f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"3 {FIXED}": "#b8860b"}
+OTHERWISE = {
+    f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"2L {MULTIPLIED}": "#cc79a7",
+    f"3 {FIXED}": "#b8860b",
+}  # fmt: skip
 GREY = "#808080"
 RULES: dict[str, tuple[str, float]] = {  # by which K_max is read: the one fixed beforehand, and three tried afterwards
     f"recall of {LEAST:g}": (RECALL, LEAST), "recall of 0.75": (RECALL, 0.75),
@@ -91,9 +95,10 @@ def readings(table: pl.DataFrame) -> Figure:
         put_caption(
             figure,
             "Trained on 1 to 3 objects (shaded). Share of labels that an object meets; apart: no other label in the "
-            "5 x 5 cells around. Told otherwise: labels as a channel of the image, in 2L of each patch; a list that "
-            "starts at its first slot. Grey: the finder on rendered scenes. Dash-dotted: recall when images are asked "
-            "for each other's labels (a, d, f). (c) K_max if another recall than "
+            "5 x 5 cells around. Told otherwise: labels as a channel of the image, in 2L of each patch, or their "
+            "embedding multiplied; a list that starts at its first slot. Grey: the finder on rendered scenes. "
+            "Dash-dotted: recall when images are asked for each other's labels (a, d, f). (c) K_max if another recall "
+            "than "
             f"{LEAST:g} is asked for, mean over seeds. Thin: single seeds, thick: mean.",
             seeds_text(table["seed"].n_unique()),
         )
