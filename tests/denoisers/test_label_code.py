@@ -37,3 +37,8 @@ def test_the_network_hears_the_coded_label() -> None:
 def test_a_list_cannot_be_blurred() -> None:
     with pytest.raises(UserError, match=r"labels\.form"):
         code_matrix(LabelConfig(form="list"), "blurred")
+
+
+def test_a_whole_label_has_no_windows() -> None:
+    with pytest.raises(UserError, match="code = 'scaled'"):
+        code_matrix(LabelConfig(), "window")

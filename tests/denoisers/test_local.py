@@ -149,3 +149,14 @@ def test_bad_input() -> None:
         network().denoise(noisy(1), torch.ones(1))
     with pytest.raises(UserError, match="fields larger than"):
         LocalConfig(inner=INNER).replace(by_noise=({"above": 1.0, "radius": 3, "label_radius": 1},))
+
+
+@pytest.mark.parametrize("labels", [GRID_LABELS, LIST_LABELS])
+def test_labels_of_a_window_can_be_scaled_and_the_position_stays(labels: LabelConfig) -> None:
+    """By the square root of their number: a single label then has mean square 1, as EDM2's classes do."""
+    config, told = LocalConfig(inner=INNER, radius=1), torch.ones(1, labels.width)
+    networks = (LocalNetwork(config, (3, PIXELS, PIXELS), labels, scaled=how) for how in (False, True))
+    plain, scaled = (each._windows(told, torch.zeros(1)) for each in networks)
+    width = 9 if labels.form == "grid" else labels.width
+    torch.testing.assert_close(scaled[..., :width], plain[..., :width] * width**0.5)
+    torch.testing.assert_close(scaled[..., width:], plain[..., width:])

@@ -21,13 +21,13 @@ from recombine.lab.claims import judge_all
 from recombine.lab.experiment import make_plan
 from recombine.lab.scenes import ScenesRun
 from recombine.studies.local_scores import claims_length, drawings_length
-from recombine.studies.local_scores.length import EXPERIMENT, FULL, OTHERWISE, SMOKE, SMOKE_LOCAL, otherwise
+from recombine.studies.local_scores.length import EXPERIMENT, FULL, OTHERWISE, SMOKE, SMOKE_LOCAL, TOLD, otherwise
 
 PAPER = {
     "1 1-3": 7, "2 1-3": 2, "3 1-3": 3, "2L 1-3": 9, "3L 1-3": 9, "2 1": 1, "2L 1": 5, "2L whole 1-3": 3,
     "2 1-5": 3, "2L 1-5": 10,
     "1 channel 1-3": 9, "2 channel 1-3": 9, "2L channel 1-3": 9,
-    "2L multiplied 1-3": 9, "3 fixed 1-3": 3,
+    "2L multiplied 1-3": 9, "2L linear 1-3": 9, "3 fixed 1-3": 3,
 }  # fmt: skip
 
 
@@ -105,8 +105,9 @@ def test_models_that_go_everywhere_fail_where_the_paper_s_do_not() -> None:
 
 
 def test_a_control_that_learnt_nothing_proves_nothing() -> None:
-    assert verdicts(table({**PAPER, "2L whole 1-3": 0}))["LN4b"] == "undecided"
-    assert verdicts(table({**PAPER, "2L whole 1-3": 1}))["LN4b"] == "holds"
+    blind, seeing = (verdicts(table({**PAPER, "2L whole 1-3": reach})) for reach in (0, 1))
+    assert {blind[name] for name in ("LN4", "LN4b", "LN4c")} == {"undecided"}
+    assert {seeing[name] for name in ("LN4", "LN4b", "LN4c")} == {"holds"}
 
 
 def test_a_blind_finder_and_missing_arms_are_told() -> None:
@@ -119,14 +120,16 @@ def test_full_has_every_experiment_and_training_set_and_the_control() -> None:
     arms = EXPERIMENT.budgets["full"].arms
     assert set(arms) == {f"{e} {o}" for e in ("1", "2", "3", "2L", "3L") for o in ("1", "1-3", "1-5")} | {
         "2L whole 1-3", "1 channel 1-3", "2 channel 1-3", "2L channel 1-3", "2L multiplied 1-3",
-        "3 fixed 1-3",
+        "2L linear 1-3", "3 fixed 1-3",
     }  # fmt: skip
-    local, whole = arms["2L 1-3"], arms["2L whole 1-3"]
+    local, whole = arms["2L linear 1-3"], arms["2L whole 1-3"]
     assert isinstance(local, ScenesRun)
     assert isinstance(whole, ScenesRun)
     assert isinstance(local.network, LocalConfig)
     assert isinstance(whole.network, LocalConfig)
     assert (local.network.radius, whole.network.radius) == (2, 8)
+    assert local.network.replace(radius=8) == whole.network
+    assert (local.code, local.training, local.split) == (whole.code, whole.training, whole.split)
     assert (
         2 * whole.network.radius + 1
     ) * 4 >= FULL.world.pixels  # as large as the image; near its border it misses some
@@ -154,7 +157,7 @@ def test_labels_that_stand_apart_are_weighed_by_their_number() -> None:
 
 def test_told_otherwise() -> None:
     runs = otherwise(SMOKE, SMOKE_LOCAL).values()
-    one, two, local, gated, three = (run for run in runs if isinstance(run, ScenesRun))
+    one, two, local, gated, linear, three = (run for run in runs if isinstance(run, ScenesRun))
     assert one.network.inner.condition.entry == two.network.inner.condition.entry == "spatial"  # type: ignore[union-attr]
     assert (one.labels.told, two.labels.told, local.labels.told, three.labels.order) == ("all", "one", "one", "fixed")
     assert isinstance(local.network, LocalConfig)
@@ -163,6 +166,10 @@ def test_told_otherwise() -> None:
     assert isinstance(gated.network, LocalConfig)
     assert isinstance(gated.network.inner, UNetConfig)
     assert gated.network.inner.condition.effect == "multiply"
+    assert isinstance(linear.network, LocalConfig)
+    assert isinstance(linear.network.inner, UNetConfig)
+    assert linear.network.inner.condition == TOLD
+    assert linear.code == "window"
     assert set(OTHERWISE) <= set(EXPERIMENT.budgets["full"].arms)
 
 

@@ -2,7 +2,8 @@
 
 A grid with a single 1 among 256 zeros is a faint signal to a linear map whose weights start small: EDM2 multiplies a
 class vector of length K by sqrt(K), so that its numbers have mean square 1. A blurred grid tells neighbouring cells
-almost the same, so that what is learned of one cell serves the next. Both are linear, fixed and lose nothing.
+almost the same, so that what is learned of one cell serves the next. Both are linear, fixed and lose nothing. A local
+network is handed the labels of each patch as they are, or, by "window", scaled by the square root of their number.
 """
 
 import math
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from recombine.errors import UserError
 from recombine.worlds.scene_labels import LabelConfig
 
-Code = Literal["plain", "scaled", "blurred"]
+Code = Literal["plain", "scaled", "blurred", "window"]
 BLUR = 0.75  # cells: standard deviation of a blurred label
 
 
@@ -41,6 +42,8 @@ def code_matrix(labels: LabelConfig, code: Code) -> Tensor:
     scale = math.sqrt(labels.width)
     if code == "scaled":
         return scale * torch.eye(labels.width)
+    if code == "window":
+        raise UserError("a network that embeds the whole label has no windows: set code = 'scaled'")
     if labels.form != "grid":
         raise UserError("a list has no neighbouring cells to blur over: set labels.form = 'grid' or code = 'scaled'")
     at = torch.arange(labels.grid, dtype=torch.float64)

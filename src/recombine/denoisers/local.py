@@ -6,6 +6,7 @@ answer the middle cell is kept. So no pixel depends on a pixel or a label furthe
 of an image are drawn, one with a label in it and one without. What lies outside of the image is zero.
 """
 
+import math
 from typing import Literal, NamedTuple, Self
 
 import torch
@@ -81,7 +82,9 @@ class LocalNetwork(nn.Module):
     pixels_away: Tensor  # [P, P] how many cells each pixel of a patch is from the middle cell
     labels_away: Tensor  # [W, W] the same of each cell of the window of labels
 
-    def __init__(self, config: LocalConfig, image_shape: tuple[int, int, int], labels: LabelConfig) -> None:
+    def __init__(
+        self, config: LocalConfig, image_shape: tuple[int, int, int], labels: LabelConfig, scaled: bool = False
+    ) -> None:
         super().__init__()
         channels, height, width = image_shape
         if height != width or height % labels.grid:
@@ -90,6 +93,7 @@ class LocalNetwork(nn.Module):
         self.grid, self.cell = labels.grid, height // labels.grid
         self.side = (2 * config.radius + 1) * self.cell
         window = (2 * config.labels_within + 1) ** 2 if labels.form == "grid" else labels.width
+        self.strength = math.sqrt(window) if scaled else 1.0  # see denoisers.label_code: one label of many is faint
         # Distances as tables: made inside of a compiled step, they are index arithmetic that inductor cannot order.
         self.register_buffer("pixels_away", _away(self.side, self.cell, config.radius), persistent=False)
         around = _away(2 * config.labels_within + 1, 1, config.labels_within)
@@ -189,7 +193,7 @@ class LocalNetwork(nn.Module):
             told = told.flatten(2)
         where = self.position(self._cells(condition.device).float()).flatten(1).to(told.dtype)  # [cells, 2 POSITION]
         where = where.repeat_interleave(self.spread, 1)
-        return torch.cat([told, where.expand(len(condition), -1, -1)], 2)
+        return torch.cat([told * self.strength, where.expand(len(condition), -1, -1)], 2)
 
     def _holds(self, condition: Tensor) -> Tensor:
         """Whether a label lies in the field of each cell.  # [n, cells] bool"""

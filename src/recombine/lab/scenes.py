@@ -37,7 +37,7 @@ class ScenesRun(Run):
     labels: LabelConfig = LabelConfig()
     split: SceneSplit = SceneSplit()
     network: Annotated[UNetConfig | FoldedConfig | LocalConfig, Field(discriminator="kind")] = UNetConfig()
-    code: Code = "plain"  # how a network that embeds the whole label is handed it
+    code: Code = "plain"  # how a network is handed its label
     penalty: LocalityPenalty | None = None  # of what labels change far from them, for a network that is not local
     prediction: Prediction = "edm"
     schedule: Schedule = EDMSchedule()
@@ -62,7 +62,7 @@ class ScenesRun(Run):
 
     def fresh_network(self) -> nn.Module:
         if isinstance(self.network, LocalConfig):
-            return LocalNetwork(self.network, self.world.image_shape, self.labels)
+            return LocalNetwork(self.network, self.world.image_shape, self.labels, scaled=self.code == "window")
         network = foldable_network(self.network, self.world.image_shape, (self.labels.width,))
         if self.code != "plain":
             network = CodedNetwork(network, self.labels, self.code)

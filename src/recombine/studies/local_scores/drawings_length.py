@@ -27,6 +27,7 @@ from recombine.studies.local_scores.claims_length import (
     CHANNEL,
     FIXED,
     HEADLINE,
+    LINEAR,
     MULTIPLIED,
     PAPER,
     WHOLE,
@@ -39,7 +40,7 @@ from recombine.studies.local_scores.claims_length import (
 COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9", "2L whole": "#7f7f7f"}
 OTHERWISE = {
     f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"2L {MULTIPLIED}": "#cc79a7",
-    f"3 {FIXED}": "#b8860b",
+    f"2L {LINEAR}": "#882255", f"3 {FIXED}": "#b8860b",
 }  # fmt: skip
 GREY = "#808080"
 RULES: dict[str, tuple[str, float]] = {  # by which K_max is read: the one fixed beforehand, and three tried afterwards
