@@ -8,6 +8,7 @@ import pytest
 import torch
 from pictures import render
 
+from recombine.instruments.counting import RECALL
 from recombine.instruments.locality_evaluation import LocalityLook, locality_rows
 from recombine.lab.claims import judge_all
 from recombine.lab.samples import Samples
@@ -30,7 +31,7 @@ PAPER = {  # C and P of each experiment as the paper has it, in words
 ALIKE = dict.fromkeys(PAPER, (0.5, 0.7))
 
 
-def table(levels: dict[str, tuple[float, float]], seeds: int = 5) -> pl.DataFrame:
+def table(levels: dict[str, tuple[float, float]], seeds: int = 5, singles: float = 0.95) -> pl.DataFrame:
     """C and P of each arm at the end, a little noise for each seed; half of it early in training."""
     rows = []
     for number, (arm, (c, p)) in enumerate(levels.items()):
@@ -57,6 +58,7 @@ def table(levels: dict[str, tuple[float, float]], seeds: int = 5) -> pl.DataFram
                     found[f"pixels.P{r}.chance", "all"] = chance
                 rows += [("local-scores", "locality", arm, seed, seen, node, None, f"locality.{name}", value)
                          for (name, node), value in found.items()]  # fmt: skip
+                rows.append(("local-scores", "locality", arm, seed, seen, "01", None, RECALL, singles))
     return make_table(rows)
 
 
@@ -68,6 +70,10 @@ def verdicts(found: pl.DataFrame) -> dict[str, str]:
 
 def test_a_table_like_the_paper_holds_throughout() -> None:
     assert set(verdicts(table(PAPER)).values()) == {"holds"}
+
+
+def test_a_control_that_learnt_nothing_proves_nothing() -> None:
+    assert verdicts(table(PAPER, singles=0.2))["LC6"] == "undecided"
 
 
 def test_models_that_are_all_alike_fail() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recombine.lab.by_seed import less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_every
 from recombine.lab.table import at_end
-from recombine.studies.local_scores.claims_length import CHANNEL, FIXED, HEADLINE, WHOLE, arm_of
+from recombine.studies.local_scores.claims_length import CHANNEL, FIXED, HEADLINE, WHOLE, arm_of, control
 
 if TYPE_CHECKING:
     import polars as pl
@@ -126,7 +126,7 @@ LOCALITY = (
     Claim("LC5c", "the exact global machine is not conditionally local (scale from chance 0 to 1)",
           "beyond: known answer (below 0.5)", machine_is_not_local),
     Claim("LC6", "a patch as large as the image takes conditional locality away (C removed, difference to Exp 2L)",
-          "beyond (above 0.1)", above(EXP2L, WHOLE, REMOVED, 0.1)),
+          "beyond (above 0.1)", control(above(EXP2L, WHOLE, REMOVED, 0.1))),
     Claim("LC7a", "labels as a channel of the image: Exp 1 is conditionally local (C removed, on a scale from chance 0 "
           "to 1)", "beyond (above 0.5)", local(arm_of(f"1 {CHANNEL}", HEADLINE), True)),
     Claim("LC7b", "so is Exp 2, which is told one object", "beyond (above 0.5)",
