@@ -110,6 +110,16 @@ def test_a_control_that_learnt_nothing_proves_nothing() -> None:
     assert {seeing[name] for name in ("LN4", "LN4b", "LN4c")} == {"holds"}
 
 
+def test_models_that_learnt_nothing_prove_nothing() -> None:
+    """Rules of the kind "at most", and comparisons with them, would pass them."""
+    found = verdicts(table({**PAPER, "2 1-3": 0, "1 1-3": 0}))
+    assert {found[name] for name in ("LN2d", "LN5a", "LN5c", "LN5g")} == {"undecided"}
+    nothing = table(PAPER).with_columns(
+        value=pl.when(pl.col("instrument") == RECALL_APART).then(0.2).otherwise(pl.col("value"))
+    )
+    assert verdicts(nothing)["LN6c"] == "undecided"
+
+
 def test_a_blind_finder_and_missing_arms_are_told() -> None:
     assert verdicts(table(PAPER, finder=0.8))["LN0f"] == "fails"
     found = verdicts(table({"1 1-3": 7}))

@@ -7,26 +7,25 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from recombine.instruments.counting import CHANCE
 from recombine.lab.claims import NotMeasured
 from recombine.lab.figures import INK, accuracy_axis, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.local_scores.claims_dose import (
     ABOVE,
     ALIKE,
     BELOW,
-    MANY,
     fields_arm,
     fields_of,
     machine_beside,
-    with_many,
 )
-from recombine.studies.local_scores.claims_length import longest
+from recombine.studies.local_scores.claims_length import LEARNT, beyond, longest, with_one
 
 Measure = Callable[[pl.DataFrame, str], Mapping[int, float]]
 COLORS = {"both fields": "#0072B2", "condition field": "#D55E00", "pixel field": "#009E73", "by noise": "#CC79A7"}
 
 
 def doses(table: pl.DataFrame, radius: int) -> Figure:
-    """Recall with many labels above, K_max below: over both fields, either with the other at `radius`, and by noise."""
+    """Recall beyond training above, K_max below: over both fields, either with the other at `radius`, and by noise."""
     pairs = sorted({pair for arm in table["arm"].unique() if (pair := fields_of(arm)) is not None})
     sweeps = {
         "both fields": [pair for pair in pairs if pair[0] == pair[1]],
@@ -36,7 +35,7 @@ def doses(table: pl.DataFrame, radius: int) -> Figure:
     side = 2 * radius + 1
     below = {"both fields": "", "condition field": f", pixels {side} x {side} cells",
              "pixel field": f", labels {side} x {side} cells"}  # fmt: skip
-    measures: dict[str, Measure] = {f"recall, {MANY} labels": with_many, "K_max": longest}
+    measures: dict[str, Measure] = {"recall, more than 3 labels": beyond, "K_max": longest}
     with house_style():
         figure = Figure(figsize=(17, 8.4), layout="constrained")
         panels = figure.subplots(2, 4, squeeze=False, sharey="row", width_ratios=(1, 1, 1, 1.15))
@@ -46,7 +45,7 @@ def doses(table: pl.DataFrame, radius: int) -> Figure:
                 _sweep(axes, table, dict(zip(moved, chosen, strict=True)), measure, COLORS[name])
                 axes.set_xlabel(f"radius in cells{below[name]}")
             _by_noise(row[3], table, radius, max((k for _, k in sweeps["condition field"]), default=radius), measure)
-            if measure is with_many:
+            if measure is beyond:
                 accuracy_axis(row[0], label)
             else:
                 row[0].set_ylim(-0.5, 12.7)
@@ -57,7 +56,9 @@ def doses(table: pl.DataFrame, radius: int) -> Figure:
         put_caption(
             figure,
             "Networks of Exp 2L trained on 1 to 3 discs of which one is labelled. Dots: seeds; line or bar: their "
-            f"mean. Dotted, hollow: the machine with the same fields, which nobody trained. A radius of {radius} means "
+            f"mean; cross: it met less than {LEARNT:g} of single labels. Dotted, hollow: the machine with the same "
+            "fields, which nobody trained. Dash-dotted: recall when images are asked for each other's labels. A radius "
+            f"of {radius} means "
             f"{side} x {side} cells. By noise: pixels of {side} x {side} cells; labels of as many at the "
             "noise levels that are named, and from far off at all others; their patches are drawn alike in training.",
             seeds_text(table["seed"].n_unique()),
@@ -76,6 +77,12 @@ def _sweep(
     for k, values in network.items():
         axes.plot([k] * len(values), values, "o", color=color, alpha=0.35, markersize=5, markeredgewidth=0)
     axes.plot(list(network), [np.mean(v) for v in network.values()], color=color, linewidth=2.8, zorder=3)
+    for k, values in network.items():
+        if not np.mean(values_of(table, arms[k], with_one)) >= LEARNT:
+            axes.plot([k], [np.mean(values)], "x", color=color, markersize=11, markeredgewidth=2.4, zorder=5)
+    if measure is beyond:
+        chance = [np.mean(values_of(table, arms[k], _chance)) for k in network]
+        axes.plot(list(network), chance, color=color, linestyle="-.", linewidth=1.1, alpha=0.8)
     axes.plot(
         list(machine), [np.mean(v) for v in machine.values()], color=color, linewidth=1.8, linestyle=(0, (1.2, 1.2)),
         marker="o", markerfacecolor="white", markersize=6, zorder=4,
@@ -97,6 +104,8 @@ def _by_noise(axes: Axes, table: pl.DataFrame, radius: int, whole: int, measure:
         if values:
             axes.bar(place, np.mean(values), width=0.62, color=color, alpha=0.45)
             axes.plot([place] * len(values), values, "o", color=color, markersize=5, markeredgewidth=0)
+            if measure is beyond and (chance := values_of(table, network, _chance)):
+                axes.plot([place - 0.31, place + 0.31], [np.mean(chance)] * 2, "-.", color=color, linewidth=1.1)
         if beside:
             level = float(np.mean(beside))
             axes.plot([place - 0.38, place + 0.38], [level] * 2, color=INK, linewidth=1.8, linestyle=(0, (1.2, 1.2)))
@@ -105,6 +114,10 @@ def _by_noise(axes: Axes, table: pl.DataFrame, radius: int, whole: int, measure:
     axes.set_xlabel("noise levels at which labels are near")
     axes.grid(visible=False, axis="x")
     return None
+
+
+def _chance(table: pl.DataFrame, arm: str) -> Mapping[int, float]:
+    return beyond(table, arm, CHANCE)
 
 
 def values_of(table: pl.DataFrame, arm: str, measure: Measure) -> list[float]:

@@ -89,10 +89,10 @@ def readings(table: pl.DataFrame) -> Figure:
             axes.set_title(title, fontsize=13)
             _recall(axes, table, HEADLINE, colors, instrument)
         _over_rules(panels[0, 2], table)
-        one_legend(figure, panels[0, 2])
-        if panels[1, 2].lines:
-            handles, labels = panels[1, 2].get_legend_handles_labels()
-            panels[1, 1].legend(handles, labels, loc="lower left", fontsize=11.5)
+        one_legend(figure, panels[0, 0])
+        told = [line for line in panels[1, 2].lines if str(line.get_label()).startswith("Exp")]
+        if told:
+            panels[1, 1].legend(handles=told, loc="lower left", fontsize=11.5, title="in d, e, f")
         put_caption(
             figure,
             "Trained on 1 to 3 objects (shaded). Share of labels that an object meets; apart: no other label in the "
@@ -134,9 +134,10 @@ def counts(table: pl.DataFrame) -> Figure:
         put_caption(
             figure,
             "Left, trained on 1 to 3 objects (shaded). Exps 2 and 2L are told one object of each training image: "
-            "others are right. Thin: single seeds, thick: mean. Right: K_max by the rule fixed beforehand, recall of "
-            f"{LEAST:g}, and by laxer ones that were tried afterwards, means over seeds. How far each is from the "
-            f"paper on the mean: {off}; a constant 5, {np.mean([abs(5 - k) for k in PAPER.values()]):.1f}.",
+            "what else they draw is no error. Thin: single seeds, thick: mean. Right: K_max by the rule fixed "
+            f"beforehand, recall of {LEAST:g}, and by laxer ones that were tried afterwards, means over seeds. How "
+            f"far each is from the paper on the mean: {off}; a constant 5, "
+            f"{np.mean([abs(5 - k) for k in PAPER.values()]):.1f}.",
             seeds_text(table["seed"].n_unique()),
         )
     return figure

@@ -58,7 +58,7 @@ def over_noise(table: pl.DataFrame) -> Figure:
         accuracy_axis(pixels, "P, gradient within 2 cells", _mean(table, shown, f"{PIXELS}.chance"))
         conditions.set_title("conditional locality")
         accuracy_axis(conditions, "C, influence of near labels", _mean(table, shown, CHANCE[REMOVED]))
-        total.set(title="how much labels matter", ylabel="change of D by removing each label, summed", yscale="log")
+        total.set(title="how much labels matter", ylabel="change by removing labels, summed", yscale="log")
         total.set_ylim(bottom=1e-4)  # below it C is not read
         for axes in (pixels, conditions, total):
             _noise_axis(axes)
@@ -67,8 +67,9 @@ def over_noise(table: pl.DataFrame) -> Figure:
         put_caption(
             figure,
             "Models trained on 1 to 3 objects, asked for four, at the pixels of the four objects, on their own way "
-            "from noise (left) to image (right). Dotted: chance. C is left out where the influence at the right is "
-            "below 0.0001; its mean over noise levels is weighted by it.",
+            "from noise (left) to image (right). Dotted: chance. Right: how much the denoised image changes there "
+            "when a label is removed, summed over labels. C is left out where the influence at the right is below "
+            "0.0001; its mean over noise levels is weighted by it.",
             band_caption(_seeds(table)).replace("Thin lines: seeds. Thick line: their mean.", "Lines: means of seeds."),
         )
     return figure
@@ -107,8 +108,9 @@ def means(table: pl.DataFrame) -> Figure:
             f"Means over noise levels at the end of training, {seeds_text(_seeds(table))}: bars are means, dots seeds. "
             "Dashes: chance, as if all pixels, or all labels, mattered alike. Half: cells within which half of the "
             "gradient lies. Machines: exact answers of a set of discs with fields of 5 x 5 cells and of the whole "
-            "image; they have no gradient to labels. Channel: labels as a channel of the image or patch; fixed: a "
-            "list from its first slot on.",
+            "image; they have no gradient to labels. Channel: labels as a channel of the image or patch; "
+            "multiplied, linear: a patch's labels embedded as those of whole images; whole: the same with a patch as "
+            "large as the image; fixed: a list from its first slot on.",
         )
     return figure
 

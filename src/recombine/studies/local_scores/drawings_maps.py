@@ -49,9 +49,10 @@ def pixel_maps(maps: Mapping[str, PixelMap], fields: Mapping[str, tuple[int, int
             axes.grid(False)
         put_caption(
             figure,
-            "Asked for four labels. Colour: the gradient of the denoised image at the ringed pixel to every pixel, "
-            "logarithmic, from a thousandth of its largest value; mean over noises. Crosses: labels, the brighter the "
-            "more the pixel changes when they are removed; below, each one's share of that, the pixel's own first. "
+            "Asked for four labels, in the layout of several where they stand farthest apart. Colour: the gradient "
+            "of the denoised image at the ringed pixel to every pixel, logarithmic, from a thousandth of its largest "
+            "value (black) to that (white); mean over noises. Crosses: labels, the brighter the more the pixel "
+            "changes when they are removed, alike in a row; below, each one's share of that, the pixel's own first. "
             "Frame: what 2L and 3L can see.",
         )
     return figure

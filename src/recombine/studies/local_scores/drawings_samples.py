@@ -22,8 +22,10 @@ EACH = 3
 GAP = 1  # px between images on a sheet
 
 
-def told_and_drawn(kept: Mapping[str, Samples], names: Mapping[str, str], counts: Sequence[int] = COUNTS) -> Figure:
-    """Arms down, numbers of labels across: the last samples of each, a cross at every label."""
+def told_and_drawn(
+    kept: Mapping[str, Samples], names: Mapping[str, str], counts: Sequence[int] = COUNTS, words: str = ""
+) -> Figure:
+    """Arms down, numbers of labels across: the last samples of each, a cross at every label; `words` name arms."""
     rows = [arm for arm in names if arm in kept and isinstance(kept[arm].run, ScenesRun)]
     asked = [count for count in counts if all(count in kept[arm].run.evaluation.counts for arm in rows)]  # type: ignore[attr-defined]
     if not rows or not asked:
@@ -43,6 +45,7 @@ def told_and_drawn(kept: Mapping[str, Samples], names: Mapping[str, str], counts
             figure,
             "Samples at the end of training, not chosen; rows of a seed have the same layouts and the same noise. "
             "Crosses: labels that the model is told.",
+            words,
         )
     return figure
 
@@ -58,5 +61,5 @@ def _draw(axes: Axes, samples: Samples, count: int) -> None:
         x, y = (places[number][present[number]].numpy() - 0.5).T
         axes.plot(
             x + GAP + number * step, y + GAP, "+", color="white", markersize=6, markeredgewidth=1.1,
-            path_effects=[withStroke(linewidth=2.2, foreground="black", alpha=0.6)],
+            path_effects=[withStroke(linewidth=2.8, foreground="black", alpha=0.85)],
         )  # fmt: skip

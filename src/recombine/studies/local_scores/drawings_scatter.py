@@ -26,7 +26,7 @@ from recombine.studies.local_scores.drawings_length import COLORS
 MARKERS = {"1": "o", "1-3": "s", "1-5": "^"}
 SIZES = (4.0, 10.0)  # of the first and the last checkpoint
 WAYS = {REMOVED: "C, label removed", GRADIENT: "C, gradient to the label"}
-ACROSS = {"recall": "recall of more labels than trained on, from chance 0 to 1"}
+ACROSS = {"recall": "recall of 6 to 12 labels, on a scale from chance 0 to 1"}
 SPREAD = 0.3  # points with the same K_max are drawn side by side
 LANE = 0.035  # and models with C = 1, one above another
 
@@ -67,7 +67,7 @@ def _panel(axes: Axes, table: pl.DataFrame, instrument: str, reading: str) -> No
     chance = [v for arm in {p.arm for p in found} for v in at_end(table, CHANCE[instrument], arm, [ALL]).values()]
     accuracy_axis(axes, "", float(np.mean(chance)) if chance else None)
     if reading == "recall":
-        axes.set_xlim(-0.15, 1.03)
+        axes.set_xlim(-0.08, max(0.5, *(point.gain(reading) for point in found)) + 0.08)
     else:
         axes.axvline(0, color="#9A9A9A", linestyle=":", linewidth=1.5, zorder=1)
     arms = list(dict.fromkeys(point.arm for point in found))
