@@ -25,7 +25,7 @@ from recombine.studies.local_scores.length import EXPERIMENT, FULL, OTHERWISE, S
 
 PAPER = {
     "1 1-3": 7, "2 1-3": 2, "3 1-3": 3, "2L 1-3": 9, "3L 1-3": 9, "2 1": 1, "2L 1": 5, "2L whole 1-3": 3,
-    "2 1-5": 3, "2L 1-5": 10,
+    "2L far 1-3": 3, "2 1-5": 3, "2L 1-5": 10,
     "1 channel 1-3": 9, "2 channel 1-3": 9, "2L channel 1-3": 9,
     "2L multiplied 1-3": 9, "2L linear 1-3": 9, "3 fixed 1-3": 3,
 }  # fmt: skip
@@ -84,6 +84,7 @@ def test_models_that_go_nowhere_fail() -> None:
         "LN3d",
         "LN4",
         "LN4b",
+        "LN4d",
         *(f"LN5{letter}" for letter in "abcdefg"),
         "LN7a",
         "LN8b",
@@ -99,7 +100,8 @@ def test_the_order_is_strict_above_and_allows_a_tie_below() -> None:
 def test_models_that_go_everywhere_fail_where_the_paper_s_do_not() -> None:
     found = verdicts(table(dict.fromkeys(PAPER, 12)))
     assert {name for name, verdict in found.items() if verdict == "fails"} == {
-        "LN1", "LN2d", "LN2e", "LN3", "LN3b", "LN3d", "LN4", "LN4b", "LN4c", *(f"LN5{letter}" for letter in "abcdefg"),
+        "LN1", "LN2d", "LN2e", "LN3", "LN3b", "LN3d", "LN4", "LN4b", "LN4c", "LN4d",
+        *(f"LN5{letter}" for letter in "abcdefg"),
         "LN6c", "LN6d", "LN6e", "LN7a", "LN7c", "LN8a", "LN8c",
     }  # fmt: skip
 
@@ -129,7 +131,7 @@ def test_a_blind_finder_and_missing_arms_are_told() -> None:
 def test_full_has_every_experiment_and_training_set_and_the_control() -> None:
     arms = EXPERIMENT.budgets["full"].arms
     assert set(arms) == {f"{e} {o}" for e in ("1", "2", "3", "2L", "3L") for o in ("1", "1-3", "1-5")} | {
-        "2L whole 1-3", "1 channel 1-3", "2 channel 1-3", "2L channel 1-3", "2L multiplied 1-3",
+        "2L whole 1-3", "2L far 1-3", "1 channel 1-3", "2 channel 1-3", "2L channel 1-3", "2L multiplied 1-3",
         "2L linear 1-3", "3 fixed 1-3",
     }  # fmt: skip
     local, whole = arms["2L linear 1-3"], arms["2L whole 1-3"]
@@ -139,6 +141,7 @@ def test_full_has_every_experiment_and_training_set_and_the_control() -> None:
     assert isinstance(whole.network, LocalConfig)
     assert (local.network.radius, whole.network.radius) == (2, 8)
     assert local.network.replace(radius=8) == whole.network
+    assert local.network.replace(label_radius=8) == arms["2L far 1-3"].network  # type: ignore[attr-defined]
     assert (local.code, local.training, local.split) == (whole.code, whole.training, whole.split)
     assert (
         2 * whole.network.radius + 1

@@ -150,7 +150,7 @@ def test_untrained_networks_of_the_smoke_budget_go_all_the_way() -> None:
         rows += [("local-scores", "locality", arm, 0, 0, row["node"], None, row["instrument"], row["value"])
                  for row in found]  # fmt: skip
     made = make_table(rows)
-    assert made["arm"].n_unique() == 14
+    assert made["arm"].n_unique() == 15
     judged = {claim["claim"]: claim for claim in judge_all(LOCALITY, made, "local-scores", "locality", "smoke")}
     assert {claim["verdict"] for claim in judged.values()} == {"undecided"}
     assert judged["LC4c"]["estimate"] == judged["LC5a"]["estimate"] == 1

@@ -23,7 +23,7 @@ from recombine.lab.claims import (
     verdict_above,
 )
 from recombine.lab.table import curves
-from recombine.studies.local_scores.claims_length import WHOLE, scaled
+from recombine.studies.local_scores.claims_length import CONTROLS, scaled
 from recombine.studies.local_scores.claims_locality import ALL, GRADIENT, REMOVED
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def gain_together(table: pl.DataFrame) -> Judgement:
 
 def by_construction(arm: str) -> bool:
     """Whether these networks cannot but have C = 1."""
-    return arm != WHOLE and arm.split(" ", 1)[0].endswith("L")
+    return arm not in CONTROLS and arm.split(" ", 1)[0].endswith("L")
 
 
 def _without_each(chosen: Sequence[Point], reading: str) -> Mapping[str, float]:

@@ -30,17 +30,17 @@ from recombine.studies.local_scores.claims_length import (
     LINEAR,
     MULTIPLIED,
     PAPER,
-    WHOLE,
     arm_of,
     longest,
     off_the_paper,
     recall_by_count,
 )
 
-COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9", "2L whole": "#7f7f7f"}
+COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9", "2L whole": "#7f7f7f",
+          "2L far": "#882255"}  # fmt: skip
 OTHERWISE = {
     f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"2L {MULTIPLIED}": "#cc79a7",
-    f"2L {LINEAR}": "#882255", f"3 {FIXED}": "#b8860b",
+    f"2L {LINEAR}": "#e69f00", f"3 {FIXED}": "#b8860b",
 }  # fmt: skip
 GREY = "#808080"
 RULES: dict[str, tuple[str, float]] = {  # by which K_max is read: the one fixed beforehand, and three tried afterwards
@@ -246,9 +246,7 @@ def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
 
 def _each_longest(table: pl.DataFrame, name: str, objects: str) -> list[float]:
     """K_max of every seed of an experiment; none if it was not measured."""
-    if name == "2L whole" and not WHOLE.endswith(objects):
-        return []
     try:
-        return list(longest(table, WHOLE if name == "2L whole" else arm_of(name, objects)).values())
+        return list(longest(table, arm_of(name, objects)).values())
     except NotMeasured:
         return []

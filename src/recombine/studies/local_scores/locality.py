@@ -153,7 +153,7 @@ EXPERIMENT = Experiment(
         "full": Budget(
             {**length.arms(length.FULL, length.FULL_LOCAL, _EXPERIMENTS, (HEADLINE,), 8),
              **length.otherwise(length.FULL, length.FULL_LOCAL), **MACHINES}, 5,
-            "scenes at 64 px, five experiments of five seeds, the control and six told otherwise, the runs of length",
+            "scenes at 64 px, five experiments of five seeds, two controls and six told otherwise, the runs of length",
         ),
     },
     claims=claims_locality.LOCALITY,
