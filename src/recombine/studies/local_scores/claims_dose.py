@@ -13,8 +13,8 @@ from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, jud
 from recombine.studies.local_scores.claims_length import (
     LEARNT,
     Measure,
+    beyond_chance,
     longest,
-    met_beyond,
     must_have_learnt,
     recall_by_count,
     with_one,
@@ -56,6 +56,12 @@ def reach(table: pl.DataFrame, arm: str) -> Mapping[int, float]:
     """K_max of each seed of a network that learnt single labels."""
     must_have_learnt(table, arm)
     return longest(table, arm)
+
+
+def met_beyond(table: pl.DataFrame, arm: str) -> Mapping[int, float]:
+    """What is met of more than three labels, from chance 0 to 1, of a network that learnt single labels."""
+    must_have_learnt(table, arm)
+    return beyond_chance(table, arm)
 
 
 def loss(table: pl.DataFrame, arm: str, other: str, reading: Measure) -> dict[int, float]:

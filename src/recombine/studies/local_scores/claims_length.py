@@ -89,12 +89,6 @@ def beyond_chance(table: pl.DataFrame, arm: str) -> dict[int, float]:
     return {seed: float(np.mean(values)) for seed, values in found.items() if values}
 
 
-def met_beyond(table: pl.DataFrame, arm: str) -> dict[int, float]:
-    """What `beyond_chance` says, of a network that learnt single labels: of another one it would say little."""
-    must_have_learnt(table, arm)
-    return beyond_chance(table, arm)
-
-
 def must_have_learnt(table: pl.DataFrame, *arms: str) -> None:
     """Refuse networks that do not meet single labels: what they do with many says nothing."""
     for arm in arms:

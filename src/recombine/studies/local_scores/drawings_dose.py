@@ -1,6 +1,6 @@
 """The figure of how local a score must be."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -18,9 +18,8 @@ from recombine.studies.local_scores.claims_dose import (
     fields_of,
     machine_beside,
 )
-from recombine.studies.local_scores.claims_length import LEARNT, beyond, longest, with_one
+from recombine.studies.local_scores.claims_length import LEARNT, Measure, beyond, longest, with_one
 
-Measure = Callable[[pl.DataFrame, str], Mapping[int, float]]
 COLORS = {"both fields": "#0072B2", "condition field": "#D55E00", "pixel field": "#009E73", "by noise": "#CC79A7"}
 
 
