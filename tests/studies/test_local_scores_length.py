@@ -131,8 +131,8 @@ def test_a_blind_finder_and_missing_arms_are_told() -> None:
 def test_full_has_every_experiment_and_training_set_and_the_control() -> None:
     arms = EXPERIMENT.budgets["full"].arms
     assert set(arms) == {f"{e} {o}" for e in ("1", "2", "3", "2L", "3L") for o in ("1", "1-3", "1-5")} | {
-        "2L whole 1-3", "2L far 1-3", "1 channel 1-3", "2 channel 1-3", "2L channel 1-3", "2L multiplied 1-3",
-        "2L linear 1-3", "3 fixed 1-3",
+        "2L whole 1-3", "2L far 1-3", "1 channel 1-3", "2 channel 1-3", "2L channel 1-3",
+        "2L multiplied 1-3", "2L linear 1-3", "3 fixed 1-3",
     }  # fmt: skip
     local, whole = arms["2L linear 1-3"], arms["2L whole 1-3"]
     assert isinstance(local, ScenesRun)
@@ -184,6 +184,14 @@ def test_told_otherwise() -> None:
     assert linear.network.inner.condition == TOLD
     assert linear.code == "window"
     assert set(OTHERWISE) <= set(EXPERIMENT.budgets["full"].arms)
+
+
+@pytest.mark.parametrize("arms", [PAPER, {"2L linear 1-3": 7}, {"1 1-3": 7}])
+def test_controls_are_drawn(arms: Mapping[str, int]) -> None:
+    figure = drawings_length.controls(table(arms, seeds=2))
+    drawn = {str(line.get_label()) for line in figure.axes[0].lines if str(line.get_label()).startswith("Exp")}
+    shown = ("2", *drawings_length.CONTROLS)
+    assert drawn == {f"Exp {name}" for name in shown if claims_length.arm_of(name, "1-3") in arms}
 
 
 @pytest.mark.parametrize("arms", [PAPER, {"1 1-3": 7}, {"2 1": 1}])

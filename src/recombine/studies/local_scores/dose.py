@@ -38,13 +38,15 @@ FULL = ScenesRun(
     world=SceneWorld(pixels=32, style="discs"),
     labels=LabelConfig(told="one"),
     split=SceneSplit(images=20_000),
+    code="window",
     schedule=length.NOISE,
     training=TrainingConfig(images=300_000, batch=64, rate=2e-3, warmup_images=10_000, ema_images=10_000),
     evaluation=SceneEvaluation(
         points=1, sheet_points=1, counts=(1, 2, 3, 4, 6, 8, 10, 12), layouts=32, together=16, sampler=length.SAMPLER
     ),
 )  # fmt: skip
-FULL_LOCAL = LocalConfig(inner=override(length.PATCH, {"fold": 2, "inner.channels": 64}), radius=2)
+TOLD = {"inner.condition": length.TOLD.model_dump()}  # as whole images are: large patches learn their labels sooner
+FULL_LOCAL = LocalConfig(inner=override(length.PATCH, {"fold": 2, "inner.channels": 64, **TOLD}), radius=2)
 
 
 def arms(

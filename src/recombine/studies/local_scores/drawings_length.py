@@ -36,11 +36,12 @@ from recombine.studies.local_scores.claims_length import (
     recall_by_count,
 )
 
-COLORS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9", "2L whole": "#7f7f7f",
-          "2L far": "#882255"}  # fmt: skip
+PAPERS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9"}  # its experiments
+CONTROLS = {f"2L {LINEAR}": "#e69f00", "2L far": "#882255", "2L whole": "#7f7f7f"}
+COLORS = PAPERS | CONTROLS
 OTHERWISE = {
     f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"2L {MULTIPLIED}": "#cc79a7",
-    f"2L {LINEAR}": "#e69f00", f"3 {FIXED}": "#b8860b",
+    f"3 {FIXED}": "#b8860b",
 }  # fmt: skip
 GREY = "#808080"
 RULES: dict[str, tuple[str, float]] = {  # by which K_max is read: the one fixed beforehand, and three tried afterwards
@@ -59,7 +60,7 @@ def recall_over_count(table: pl.DataFrame) -> Figure:
         *panels, last = figure.subplots(1, len(sets) + 1, squeeze=False)[0]
         for axes, objects in zip(panels, sets, strict=True):
             axes.set_title(f"trained on {objects} object" + ("" if objects == "1" else "s"))
-            _recall(axes, table, objects, COLORS)
+            _recall(axes, table, objects, PAPERS)
             axes.axhline(LEAST, color="#404040", linestyle=":", linewidth=1)
         _longest(last, table, sets)
         one_legend(figure, panels[sets.index(HEADLINE)] if HEADLINE in sets else panels[0])
@@ -80,8 +81,8 @@ def readings(table: pl.DataFrame) -> Figure:
         figure = Figure(figsize=(17.5, 9.8), layout="constrained")
         panels = figure.subplots(2, 3)
         for axes, colors, instrument, title in (
-            (panels[0, 0], COLORS, RECALL_APART, "a   Labels that stand apart"),
-            (panels[0, 1], COLORS, RECALL_CLOSE, "b   Labels close to another"),
+            (panels[0, 0], PAPERS, RECALL_APART, "a   Labels that stand apart"),
+            (panels[0, 1], PAPERS, RECALL_CLOSE, "b   Labels close to another"),
             (panels[1, 0], OTHERWISE, RECALL_APART, "d   Told otherwise: labels that stand apart"),
             (panels[1, 1], OTHERWISE, RECALL_CLOSE, "e   Told otherwise: close to another"),
             (panels[1, 2], OTHERWISE, RECALL, "f   Told otherwise: all labels"),
@@ -106,6 +107,33 @@ def readings(table: pl.DataFrame) -> Figure:
     return figure
 
 
+def controls(table: pl.DataFrame) -> Figure:
+    """Networks of one kind that differ in what they see and in what they are told, and the plain Exp 2."""
+    colors = {"2": PAPERS["2"], **CONTROLS}
+    with house_style():
+        figure = Figure(figsize=(16.5, 5.4), layout="constrained")
+        panels = figure.subplots(1, 3)
+        for axes, instrument, title in (
+            (panels[0], RECALL, "a   All labels"),
+            (panels[1], RECALL_APART, "b   Labels that stand apart"),
+            (panels[2], RECALL_CLOSE, "c   Labels close to another"),
+        ):
+            axes.set_title(title, fontsize=13)
+            _recall(axes, table, HEADLINE, colors, instrument)
+        one_legend(figure, panels[0])
+        put_caption(
+            figure,
+            "Exp 2 trained on 1 to 3 objects (shaded): told one of them. Linear: each cell from the 5 x 5 cells around "
+            "it and their labels. Far: from these cells and all labels within 8. Whole: from the cells and labels "
+            "within 8, as large as the image. 2: a U-Net of the image, trained half as long. All are told by one "
+            "linear embedding that multiplies features. Apart: no other label in the 5 x 5 "
+            "cells around. Dash-dotted: recall when images are asked for each other's labels. Thin: single seeds, "
+            "thick: mean.",
+            seeds_text(table["seed"].n_unique()),
+        )
+    return figure
+
+
 def counts(table: pl.DataFrame) -> Figure:
     """Over the number of labels: images that meet all, objects, and those nobody asked for; K_max by several rules."""
     shown = {
@@ -118,12 +146,12 @@ def counts(table: pl.DataFrame) -> Figure:
         *panels, last = figure.subplots(1, len(shown) + 1, width_ratios=(1, 1, 1, 1.35))
         for axes, (instrument, (title, unit)) in zip(panels, shown.items(), strict=True):
             axes.set(title=title, xlabel="labels at once", ylabel=unit)
-            for name, color in COLORS.items():
+            for name, color in PAPERS.items():
                 count_line(axes, table, arm_of(name, HEADLINE), instrument, color, f"Exp {name}")
             if not axes.lines:
                 empty_panel(axes, "not measured")
                 continue
-            _finder(axes, table, [arm_of(name, HEADLINE) for name in COLORS], instrument)
+            _finder(axes, table, [arm_of(name, HEADLINE) for name in PAPERS], instrument)
             axes.axvspan(0.5, BEYOND + 0.5, color="#eeeeee", zorder=0)
             axes.set_xlim(0.5, 12.5)
             axes.set_xticks(range(2, 13, 2))
@@ -153,7 +181,7 @@ def _by_rules(axes: Axes, table: pl.DataFrame) -> None:
                 found = list(longest(table, arm_of(name, objects), *rule).values())
             except NotMeasured:
                 continue
-            axes.plot(place, np.mean(found), marker, color=COLORS[name], markersize=8, alpha=0.85)
+            axes.plot(place, np.mean(found), marker, color=PAPERS[name], markersize=8, alpha=0.85)
     axes.plot([], [], color="#202020", linewidth=2.2, label="paper")
     for marker, rule_name in zip(MARKERS, RULES, strict=True):
         axes.plot([], [], marker, color=GREY, markersize=8, label=rule_name)
@@ -215,7 +243,7 @@ def _values(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> tuple[
 def _over_rules(axes: Axes, table: pl.DataFrame) -> None:
     axes.set_title("c   K_max by other rules", fontsize=13)
     asked = np.linspace(0.3, 0.98, 69)
-    for name, color in COLORS.items():
+    for name, color in PAPERS.items():
         try:
             found = recall_by_count(table, arm_of(name, HEADLINE))
         except NotMeasured:
@@ -232,9 +260,9 @@ def _over_rules(axes: Axes, table: pl.DataFrame) -> None:
 def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
     axes.set_title("K_max")
     for place, objects in enumerate(sets):
-        found = {name: values for name in COLORS if (values := _each_longest(table, name, objects))}
+        found = {name: values for name in PAPERS if (values := _each_longest(table, name, objects))}
         for i, (name, values) in enumerate(found.items()):
-            at, color = place + (i - (len(found) - 1) / 2) * 0.14, COLORS[name]
+            at, color = place + (i - (len(found) - 1) / 2) * 0.14, PAPERS[name]
             axes.plot([at] * len(values), values, "o", color=color, alpha=0.45, markersize=5)
             axes.plot([at - 0.05, at + 0.05], [np.mean(values)] * 2, color=color, linewidth=3)
             if (name, objects) in PAPER:

@@ -66,6 +66,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
 
 CELLS = FoldedConfig(fold=4, inner=UNetConfig(channels=64, multipliers=(1, 2), condition=TOLD))
 PATCH = FoldedConfig(fold=4, inner=UNetConfig(channels=128, multipliers=(1,), condition=INSIDE))  # 5 x 5 cells
+TWO_LEVELS = {"network.inner.fold": 2, "network.inner.inner.channels": 64, "network.inner.inner.multipliers": (1, 2)}
 FULL = ScenesRun(
     network=CELLS,
     code="scaled",
@@ -140,16 +141,29 @@ def otherwise(base: ScenesRun, local: LocalConfig) -> dict[str, Work]:
 
 
 def told_linearly(run: Work) -> ScenesRun:
-    """The same run of a local network, told in the way of Exps 1 to 3: scaled, one linear embedding, multiplied."""
-    return override(_entering(run, TOLD.model_dump()), {"code": "window"})
+    """The same run of a local network, told in the way of Exps 1 to 3: scaled, one linear embedding, multiplied.
+
+    On cells, its U-Net also has a coarser level, as theirs has, and is trained longer and in smaller batches, because
+    a patch as large as the image learns its labels late.
+    """
+    told = override(_entering(run, TOLD.model_dump()), {"code": "window", "evaluation.points": 1})
+    if not _folded(told):
+        return told
+    longer = {"training.images": 2 * told.training.images, "training.batch": told.training.batch // 2}
+    return override(told, {**TWO_LEVELS, **longer})
 
 
 def _entering(run: Work, condition: dict[str, Any]) -> ScenesRun:
     """The same run of a local network, whose condition enters in another way."""
     assert isinstance(run, ScenesRun)
-    assert isinstance(run.network, LocalConfig)
-    inner = "network.inner" if isinstance(run.network.inner, UNetConfig) else "network.inner.inner"
+    inner = "network.inner.inner" if _folded(run) else "network.inner"
     return override(run, {f"{inner}.condition": condition})
+
+
+def _folded(run: ScenesRun) -> bool:
+    """Whether the network of a patch works on cells, as at full."""
+    assert isinstance(run.network, LocalConfig)
+    return isinstance(run.network.inner, FoldedConfig)
 
 
 def as_channel(run: Work) -> ScenesRun:
@@ -177,6 +191,10 @@ def draw(table: polars.DataFrame, config: ScenesRun) -> dict[str, Drawing]:
         "How often every label is met, how many objects are drawn, and how many of them no label asked for.",
     )
     if RECALL_APART in table["instrument"].unique():
+        figures["controls"] = Drawing(
+            drawings_length.controls(table),
+            "Labels that are met by networks that see a patch or the image, and hear of near labels or of all.",
+        )
         figures["readings"] = Drawing(
             drawings_length.readings(table),
             "Labels that are met by how close the next one is, with labels told otherwise, and K_max by other rules.",
