@@ -35,7 +35,11 @@ from recombine.studies.local_scores.drawings_length import COLORS, OTHERWISE
 
 TOTAL = "locality.conditions.removed.total"
 MACHINES = {"machine\nlocal": LOCAL_MACHINE, "machine\nglobal": GLOBAL_MACHINE}
-DASHES = {"3L": (0, (4, 2)), "2L whole": (0, (1.2, 1.2))}  # so that lines that coincide are both seen
+DASHES = {
+    "3L": (0, (4, 2)),
+    "2L linear": (0, (2, 5)),
+    "2L whole": (0, (1.2, 1.2)),
+}  # so that lines that coincide are both seen
 SHADES = (1.0, 0.6, 0.3)  # opacity of the first, second and third bar of an arm
 HATCHES = ("", "//", "..")
 
@@ -105,12 +109,12 @@ def means(table: pl.DataFrame) -> Figure:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=4, handlelength=2.2)
         put_caption(
             figure,
-            f"Means over noise levels at the end of training, {seeds_text(_seeds(table))}: bars are means, dots seeds. "
-            "Dashes: chance, as if all pixels, or all labels, mattered alike. Half: cells within which half of the "
-            "gradient lies. Machines: exact answers of a set of discs with fields of 5 x 5 cells and of the whole "
-            "image; they have no gradient to labels. Channel: labels as a channel of the image or patch; "
-            "multiplied, linear: a patch's labels embedded as those of whole images; whole: the same with a patch as "
-            "large as the image; fixed: a list from its first slot on.",
+            f"Means over noise levels at the end of training, {seeds_text(_seeds(table))}: bars are means, dots "
+            "seeds. Dashes: chance, as if all pixels, or all labels, mattered alike. Half: cells within which half "
+            "of the gradient lies. Machines: exact answers of a set of discs with fields of 5 x 5 cells and of the "
+            "whole image; they have no gradient to labels. Channel: labels as a channel of the image or patch; "
+            "multiplied, linear: a patch's labels embedded as those of whole images; far: the same, told of labels "
+            "within 8 cells; whole: with a patch as large as the image; fixed: a list from its first slot on.",
         )
     return figure
 

@@ -113,4 +113,4 @@ def _legend(figure: Figure, found: Sequence[Point]) -> None:
         Line2D([], [], color="#777777", marker=marker, linestyle="none", markersize=8, label=f"trained on {name}")
         for name, marker in MARKERS.items() if name in sets
     ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside upper center", ncols=9)
+    figure.legend(handles=handles, loc="outside upper center", ncols=10)

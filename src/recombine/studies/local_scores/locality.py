@@ -131,7 +131,10 @@ SEEN = (
     "of locality.",
     "The maps show it on one layout: in Exp 1 0.96 of what labels change at the ringed pixel at high noise comes from "
     "its own, in Exp 2 0.18, and it draws next to nothing. They are of seed 0 of each experiment, trained a second "
-    "time with the same settings, because weights are not kept with the evidence. The control is to come.",
+    "time with the same settings, because weights are not kept with the evidence.",
+    "The controls of `length` fall in line. A network that works by patches as large as the image is as local in "
+    "conditions as chance, 0.38, like Exp 2 and unlike 2L, which can be nothing but 1 (LC6 holds). One that sees 5 x "
+    "5 cells and is told of labels within 8 has 0.74; labels farther than 8 cannot reach it, others can.",
 )
 
 _EXPERIMENTS = tuple(length.EXPERIMENTS)
