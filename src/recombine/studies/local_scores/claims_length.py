@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 HEADLINE = "1-3"
 WHOLE = "2L whole 1-3"  # the control: a patch as large as the image
-FAR = "2L far 1-3"  # a control of labels alone: the patch of 2L, told of all labels
+FAR = "2L far 1-3"  # a control of labels alone: a patch of 5 x 5 cells, told of labels within 8
 CONTROLS = (WHOLE, FAR)
 CHANNEL, FIXED = "channel", "fixed"  # told otherwise: labels as a channel of the image; a list always from its start
 MULTIPLIED, LINEAR = "multiplied", "linear"  # in a patch as in the whole image: the embedding multiplies; all of it
@@ -277,8 +277,8 @@ LENGTH = (
           "beyond (above 0)", more(f"2L {LINEAR}", "2L whole")),
     Claim("LN4c", "the control itself does not go beyond 3 labels (K_max)", "fails again (at most 3)",
           stays(WHOLE, 3)),
-    Claim("LN4d", "a patch of 5 x 5 cells told of all labels meets fewer as well (recall, scale from chance 0 to 1, "
-          "difference)", "beyond (above 0)", more(f"2L {LINEAR}", "2L far")),
+    Claim("LN4d", "a patch of 5 x 5 cells told of labels within 8 meets fewer as well (recall, scale from chance 0 to "
+          "1, difference)", "beyond (above 0)", more(f"2L {LINEAR}", "2L far")),
     Claim("LN5a", "More than three labels: Exp 1 meets more than Exp 2 (recall, scale from chance 0 to 1, difference)",
           "beyond (above 0)", more("1", "2")),
     Claim("LN5b", "and than Exp 3", "beyond (above 0)", more("1", "3")),

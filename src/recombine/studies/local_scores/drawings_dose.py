@@ -54,7 +54,7 @@ def doses(table: pl.DataFrame, radius: int) -> Figure:
         _legend(figure)
         put_caption(
             figure,
-            "Networks of Exp 2L trained on 1 to 3 discs of which one is labelled. Dots: seeds; line or bar: their "
+            "Networks of patches trained on 1 to 3 discs of which one is labelled. Dots: seeds; line or bar: their "
             f"mean; cross: it met less than {LEARNT:g} of single labels. Dotted, hollow: the machine with the same "
             "fields, which nobody trained. Dash-dotted: recall when images are asked for each other's labels. A radius "
             f"of {radius} means "

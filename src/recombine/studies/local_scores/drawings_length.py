@@ -123,12 +123,12 @@ def controls(table: pl.DataFrame) -> Figure:
         one_legend(figure, panels[0])
         put_caption(
             figure,
-            "Exp 2 trained on 1 to 3 objects (shaded): told one of them. Linear: each cell from the 5 x 5 cells around "
-            "it and their labels. Far: from these cells and all labels within 8. Whole: from the cells and labels "
-            "within 8, as large as the image. 2: a U-Net of the image, trained half as long. All are told by one "
-            "linear embedding that multiplies features. Apart: no other label in the 5 x 5 "
-            "cells around. Dash-dotted: recall when images are asked for each other's labels. Thin: single seeds, "
-            "thick: mean.",
+            "Exp 2 trained on 1 to 3 objects (shaded): told one of them. Linear: each cell from the 5 x 5 cells "
+            "around it and their labels. Far: from these cells and all labels within 8. Whole: from the cells and "
+            "labels within 8, as large as the image. 2: a U-Net of the image, trained half as long. All are told by "
+            "one linear embedding that multiplies features. Apart: no other label in the 5 x 5 cells around. "
+            "Dash-dotted: recall when images are asked for each other's labels (a, b). Thin: single seeds, thick: "
+            "mean. Whole is read at a quarter of the layouts.",
             seeds_text(table["seed"].n_unique()),
         )
     return figure

@@ -38,7 +38,7 @@ MACHINES = {"machine\nlocal": LOCAL_MACHINE, "machine\nglobal": GLOBAL_MACHINE}
 DASHES = {
     "3L": (0, (4, 2)),
     "2L linear": (0, (2, 5)),
-    "2L whole": (0, (1.2, 1.2)),
+    "2L whole": (0, (5, 1.5, 1, 1.5)),
 }  # so that lines that coincide are both seen
 SHADES = (1.0, 0.6, 0.3)  # opacity of the first, second and third bar of an arm
 HATCHES = ("", "//", "..")
@@ -73,7 +73,8 @@ def over_noise(table: pl.DataFrame) -> Figure:
             "Models trained on 1 to 3 objects, asked for four, at the pixels of the four objects, on their own way "
             "from noise (left) to image (right). Dotted: chance. Right: how much the denoised image changes there "
             "when a label is removed, summed over labels. C is left out where the influence at the right is below "
-            "0.0001; its mean over noise levels is weighted by it.",
+            "0.0001; its mean over noise levels is weighted by it. Linear, far, whole: 2L and the controls of "
+            "`length`.",
             band_caption(_seeds(table)).replace("Thin lines: seeds. Thick line: their mean.", "Lines: means of seeds."),
         )
     return figure

@@ -1,8 +1,8 @@
 """Bradley 2026, Fig 2 right: do models that hear of near labels alone go further beyond what they were trained on?
 
-*Models.* All of `length`, each at the checkpoints at which its locality was read. *Measured.* K_max less the number
-trained on, and C, the share of the labels' influence that comes from near labels; Spearman's rank correlation over all
-points, with an interval over seeds.
+*Models.* Those of `length`, but for labels told otherwise, each at the checkpoints at which its locality was read.
+*Measured.* K_max less the number trained on, and C, the share of the labels' influence that comes from near labels;
+Spearman's rank correlation over all points, with an interval over seeds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEFT_OUT = (*length.OTHERWISE, arm_of("1", "1"))  # the last is the run of Exp 2
 SAYS = {
     "smoke": "seconds; proves the path, shows nothing",
     "laptop": "flat discs at 32 px, three models, one seed, the runs of length; too few points to say anything",
-    "full": "every model of length at three checkpoints, its controls at the end, five seeds",
+    "full": "16 models of length at three checkpoints, its controls at the end, five seeds",
 }
 SEEN = (
     "Fourteen models at three checkpoints and two controls at the end of training, five seeds. By K_max there is next "
@@ -45,9 +45,9 @@ SEEN = (
     "trained on many.",
     "By recall of 6 to 12 labels, from chance 0 to 1, it is 0.79 (0.78 to 0.80), as much at the end of training "
     "alone, 0.89 among networks that are not local by construction, 0.69 with C by the gradient, and 0.78 without the "
-    "controls, which fall in line: 2L whole has C at chance and meets nothing, 2L far lies between it and Exp 1. The "
-    "interval is a bootstrap over five seeds, and holds the models fixed; there are seven kinds of them, and without "
-    "any one kind it is 0.60 to 0.89, at the end of training 0.63 to 0.90 (least without Exp 2 or 3).",
+    "controls, which fall in line: 2L whole has C at chance and meets no more than chance, 2L far lies between it and "
+    "Exp 1. The interval is a bootstrap over five seeds, and holds the models fixed; there are seven kinds of them, "
+    "and without any one kind it is 0.60 to 0.89, at the end of training 0.63 to 0.90 (least without Exp 2 or 3).",
     "Models whose K_max rises during training gain 0.03 of C (SC4 holds); the others gain nothing.",
 )
 
