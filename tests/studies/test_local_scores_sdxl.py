@@ -183,7 +183,7 @@ def test_averaged_tokens_are_short() -> None:
     assert torch.allclose(wide[block].reshape(3, 256, 32).mean(1), short[block], atol=1e-5)
 
 
-def feature_table(gaps: dict[str, float], ratios: dict[str, float], naive: float, halves: float) -> pl.DataFrame:
+def feature_table(gaps: dict[str, float], ratios: dict[str, float], naive: float, split: float) -> pl.DataFrame:
     """Eight blocks down, two in the middle, eight up, all of a side alike."""
     blocks = [
         f"{side}_blocks.{number}" for side, count in (("down", 8), ("mid", 2), ("up", 8)) for number in range(count)
@@ -196,7 +196,7 @@ def feature_table(gaps: dict[str, float], ratios: dict[str, float], naive: float
             rows.append((*head, 0, "all", None, sdxl.REAL, 1.0))
             for number, node in enumerate([*blocks, LATENT, PIXEL, TEXT]):
                 side = node.split("_")[0]
-                readings = {"halves.gap": gaps[side], "naive.between": naive, "halves.between": halves}
+                readings = {"halves.gap": gaps[side], "naive.between": naive, "background.between": split}
                 readings |= {"naive.ratio": ratios[side]} if side in ratios else {}
                 rows += [(*head, number, node, None, name, value + noise) for name, value in readings.items()]
     return make_table(rows)

@@ -253,6 +253,56 @@ DAMAGES = {
         lambda path, _: edited(path, lambda scenes: scenes[1]["objects"][0].update(pixel_coords=[500, 100, 9.0])),
         "pixel_coords of CLEVR_train_000001.png lie outside of its 480 x 320 pixels",
     ),
+    "numbers as words": (
+        lambda path, _: edited(path, lambda scenes: scenes[1]["objects"][0].update(pixel_coords=["12", "13", "3"])),
+        "scene 1 lacks .* pixel_coords",
+    ),
+    "half of all places": (  # six places of one number are as many as three of two
+        lambda path, _: edited(
+            path, lambda scenes: scenes[0].update(objects=[{**scenes[0]["objects"][0], "pixel_coords": [9]}] * 6)
+        ),
+        "scene 0 lacks .* pixel_coords",
+    ),
+    "no number": (
+        lambda path, _: edited(path, lambda scenes: scenes[0].update(camera_jitter=[0.1, float("nan"), 0.0])),
+        "scene 0 has a jitter that is not three numbers",
+    ),
+    "two lamps": (
+        lambda path, _: edited(path, lambda scenes: scenes[0].update(light_jitter=[[0.0] * 3, [0.0] * 6])),
+        "scene 0 has a jitter that is not three numbers",
+    ),
+    "beyond float32": (
+        lambda path, _: edited(path, lambda scenes: scenes[0]["objects"][0].update(rotation=1e39)),
+        "scene 0 lacks .* rotation",
+    ),
+    "objects in a heap": (
+        lambda path, _: edited(path, lambda scenes: scenes[4].update(objects={})),
+        "scene 4 lacks",
+    ),
+    "no comma": (
+        lambda path, _: path.write_text(path.read_text().replace('}}, {"split"', '}} {"split"', 1)),
+        "no scene and no comma where scene 1 should begin",
+    ),
+    "two commas": (
+        lambda path, _: path.write_text(path.read_text().replace('}}, {"split"', '}},, {"split"', 1)),
+        "no scene and no comma where scene 1 should begin",
+    ),
+    "a comma at the end": (
+        lambda path, _: path.write_text(path.read_text().removesuffix("]}") + ",]}"),
+        "no scene and no comma where scene 5 should begin",
+    ),
+    "more after the end": (
+        lambda path, _: path.write_text(path.read_text() + "}"),
+        "cut short after 5 scenes, or goes on after its end",
+    ),
+    "lists in lists": (
+        lambda path, _: path.write_text('{"scenes": [' + "[" * 200_000),
+        "it is cut short after 0 scenes",
+    ),
+    "a link to nothing": (
+        lambda _, pictures: (pictures / "CLEVR_train_000009.png").symlink_to("gone.png"),
+        "cannot read .*CLEVR_train_000009.png: No such file",
+    ),
     "no list": (lambda path, _: path.write_text('{"info": {}}'), "it has no list of scenes"),
     "empty": (lambda path, _: path.write_text(""), "it has no list of scenes"),
     "no scenes": (lambda path, _: path.write_text('{"scenes": []}'), "has 0 scenes and .* 5 images"),

@@ -8,7 +8,8 @@ direction has the same background in it, so the plain cosine is biased. Three es
                 directions that have nothing but a noisy background in common: up, where features compose
     background  one half of the background's draws for i, the other one for j: right for noise of its own; biased down
                 where prompts share their noise, which the plain difference would have cancelled
-    halves      d_i from one half of all draws, d_j from the other one, lengths as well: right in both cases
+    halves      d_i from one half of all draws, d_j from the other one, lengths as well: right in both cases, if draws
+                are many; with few of a weak direction lengths are unsure, and cosines are missing or beyond 1
 
 A half of the draws knows nothing of the other one, so nothing but the concepts themselves can align their directions.
 There are many ways to halve the draws; products are their mean over all of them, which has a closed form.

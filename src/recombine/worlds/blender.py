@@ -80,7 +80,9 @@ def _draw(
         for index, picture in enumerate(pictures):
             path = Path(folder, f"{index}.png")
             if not path.is_file():
-                raise RunFailed(f"Blender drew {index} of {len(pictures)} scenes and gave no reason: is the disk full?")
+                raise RunFailed(
+                    f"Blender drew {index} of {len(pictures)} scenes and gave no reason: is it Blender, is there room?"
+                )
             with Image.open(path) as image:
                 picture[:] = np.asarray(image.convert("RGB"))
     return pictures
@@ -88,7 +90,8 @@ def _draw(
 
 def _scenes(descriptions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Scenes as the worker wants them: numbers only. They take the ray caster's way in, which checks them."""
-    world = SceneWorld(most=max(1, *(len(scene.get("objects", [])) for scene in descriptions)))
+    most = max((len(found) for scene in descriptions if isinstance(found := scene.get("objects"), list)), default=1)
+    world = SceneWorld(most=max(1, most))
     checked = world.describe(world.from_description(list(descriptions)))
     return [
         {

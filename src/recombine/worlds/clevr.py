@@ -20,7 +20,7 @@ from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.worlds.image_cache import Pixels, kept_images
-from recombine.worlds.scenes import SceneWorld
+from recombine.worlds.scenes import SceneWorld, is_numbers
 
 FOLDER_VARIABLE = "RECOMBINE_CLEVR"
 BLOCK = 1 << 20  # characters of JSON read at once
@@ -98,46 +98,63 @@ def _scenes(path: Path) -> Iterator[dict[str, Any]]:
             if not block or len(text) > LONGEST:
                 raise _unlike(path, "it has no list of scenes")
             text += block
-        place = begin.end()
-        while not text.startswith("]", place := _skipped(text, place)):
-            try:
-                scene, place = decoder.raw_decode(text, place)
-            except ValueError:
-                text, place, block = text[place:], 0, file.read(BLOCK)
-                if not block:
-                    raise _unlike(path, f"it is cut short after {number} scenes") from None
-                if len(text) > LONGEST:
-                    raise _unlike(path, f"scene {number} is no JSON") from None
-                text += block
-                continue
-            yield _checked(path, number, scene)
-            number += 1
+        place, after = begin.end(), "["  # what stood before: the list's beginning, a scene or a comma
+        while True:
+            place = _beyond_blanks(text, place)
+            if place == len(text):
+                text, place = file.read(BLOCK), 0
+                if not text:
+                    raise _unlike(path, f"it is cut short after {number} scenes")
+            elif after == "scene" and text[place] == ",":
+                place, after = place + 1, ","
+            elif after != "," and text[place] == "]":
+                break
+            elif after == "scene" or text[place] in ",]":
+                raise _unlike(path, f"there is no scene and no comma where scene {number} should begin or end")
+            else:
+                try:
+                    scene, place = decoder.raw_decode(text, place)
+                except (ValueError, RecursionError):
+                    text, place, block = text[place:], 0, file.read(BLOCK)
+                    if not block or len(text) > LONGEST:
+                        why = f"scene {number} is no JSON" if block else f"it is cut short after {number} scenes"
+                        raise _unlike(path, why) from None
+                    text += block
+                    continue
+                yield _checked(path, number, scene)
+                number, after = number + 1, "scene"
         try:
             json.loads('{"scenes": [' + text[place:] + file.read())
-        except ValueError:
-            raise _unlike(path, f"it is cut short after {number} scenes") from None
+        except (ValueError, RecursionError):
+            raise _unlike(path, f"it is cut short after {number} scenes, or goes on after its end") from None
 
 
-def _skipped(text: str, place: int) -> int:
-    """Where the next thing of a list begins."""
-    while text[place : place + 1] in (" ", "\t", "\r", "\n", ","):
+def _beyond_blanks(text: str, place: int) -> int:
+    while text[place : place + 1] in (" ", "\t", "\r", "\n"):
         place += 1
     return place
 
 
 def _checked(path: Path, number: int, scene: Any) -> dict[str, Any]:
     """A scene that has all that is read of it."""
-    try:
-        name, entries = scene["image_filename"], scene["objects"]
-        rows = [(*entry["3d_coords"], entry["rotation"], *entry["pixel_coords"][:2]) for entry in entries]
-        whole = bool(np.isfinite(np.array(rows, dtype=np.float64).reshape(-1, 6)).all())
-    except (KeyError, TypeError, ValueError):
-        whole = False
+    entries = scene.get("objects") if isinstance(scene, dict) else None
+    whole = isinstance(entries, list) and "image_filename" in scene and all(_is_placed(entry) for entry in entries)
     if not whole:
         raise _unlike(path, f"scene {number} lacks an image_filename, or objects' 3d_coords, rotation or pixel_coords")
+    name = scene["image_filename"]
     if not isinstance(name, str) or name != Path(name).name or not name.endswith(".png"):
         raise _unlike(path, f"scene {number} has the image_filename {name!r}, which is no name of a PNG")
     return dict(scene)
+
+
+def _is_placed(entry: Any) -> bool:
+    """Whether an object says in numbers where it is, in space and in the image."""
+    return (
+        isinstance(entry, dict)
+        and is_numbers(entry.get("3d_coords"), 3)
+        and is_numbers([entry.get("rotation")], 1)
+        and (is_numbers(entry.get("pixel_coords"), 3) or is_numbers(entry.get("pixel_coords"), 2))
+    )
 
 
 def _factors(path: Path, number: int, scene: dict[str, Any], world: SceneWorld) -> Tensor:
@@ -146,8 +163,6 @@ def _factors(path: Path, number: int, scene: dict[str, Any], world: SceneWorld) 
         return world.from_description([scene])[0]
     except UserError as error:
         raise UserError(f"{path}: scene {number}{str(error).removeprefix('scene 0')}") from None
-    except (RuntimeError, TypeError, ValueError):
-        raise _unlike(path, f"scene {number} has a jitter that is not three numbers for camera and each lamp") from None
 
 
 def _match(path: Path, pictures: Path, named: set[str], there: set[str]) -> None:
@@ -218,9 +233,9 @@ def _find(folder: Path, split: str) -> tuple[Path, Path]:
 def _sizes(pictures: Path) -> dict[str, int]:
     """Every PNG of a folder, and how many bytes it has."""
     try:
-        return {entry.name: entry.stat().st_size for entry in os.scandir(pictures) if entry.name.endswith(".png")}
+        return {path.name: path.stat().st_size for path in pictures.iterdir() if path.name.endswith(".png")}
     except OSError as error:
-        raise UserError(f"cannot read {pictures}: {error.strerror}") from error
+        raise UserError(f"cannot read {error.filename or pictures}: {error.strerror}") from error
 
 
 def _digest(path: Path) -> str:

@@ -210,13 +210,27 @@ class SceneWorld(Source):
         factors = torch.zeros(len(scenes), width(self.most))
         for index, scene in enumerate(scenes):
             objects = scene.get("objects", [])
+            if not isinstance(objects, list):
+                raise UserError(f"scene {index}: its objects are no list")
             if len(objects) > self.most:
                 raise UserError(f"scene {index} has {len(objects)} objects: this world's have 0 to {self.most}")
             numbers = [number for entry in objects for number in _columns(index, entry)]
             factors[index, : len(numbers)] = torch.tensor(numbers)
-            camera, lights = scene.get("camera_jitter", [0.0] * 3), scene.get("light_jitter", [[0.0] * 3] * 3)
-            factors[index, -12:] = torch.tensor([*camera, *(number for lamp in lights for number in lamp)])
+            camera, lamps = scene.get("camera_jitter", [0.0] * 3), scene.get("light_jitter", [[0.0] * 3] * 3)
+            told = is_numbers(camera, 3) and isinstance(lamps, list) and [is_numbers(lamp, 3) for lamp in lamps]
+            if told != [True] * 3:
+                raise UserError(f"scene {index} has a jitter that is not three numbers for camera and each of 3 lamps")
+            factors[index, -12:] = torch.tensor([*camera, *(number for lamp in lamps for number in lamp)])
         return factors
+
+
+def is_numbers(found: Any, count: int) -> bool:
+    """Whether something read from JSON is a list of so many numbers that float32 can hold."""
+    return (
+        isinstance(found, list)
+        and len(found) == count
+        and all(isinstance(each, int | float) and not isinstance(each, bool) and abs(each) < 1e30 for each in found)
+    )
 
 
 def _entry(solid: list[float], kinds: list[int], pixel: list[float]) -> dict[str, Any]:
@@ -233,10 +247,12 @@ def _entry(solid: list[float], kinds: list[int], pixel: list[float]) -> dict[str
 
 def _columns(index: int, entry: dict[str, Any]) -> list[float]:
     """One described object as factors, in the order of COLUMNS."""
+    if not isinstance(entry, dict):
+        raise UserError(f"scene {index}: an object is {entry!r}, which describes none")
     for name, known in KINDS.items():
         if entry.get(name) not in known:
             raise UserError(f"scene {index}: the {name} of an object is {entry.get(name)}, none of {', '.join(known)}")
-    if len(entry.get("3d_coords", ())) != 3 or "rotation" not in entry:
+    if not is_numbers(entry.get("3d_coords"), 3) or not is_numbers([entry.get("rotation")], 1):
         raise UserError(f"scene {index}: an object needs 3d_coords (three numbers) and a rotation")
     x, y, _ = entry["3d_coords"]
     return [1.0, x, y, *(float(known.index(entry[name])) for name, known in KINDS.items()), entry["rotation"]]

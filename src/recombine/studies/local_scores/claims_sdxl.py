@@ -140,12 +140,13 @@ def arch(found: dict[str, float]) -> float:
 
 
 def biased(table: pl.DataFrame) -> Judgement:
-    """How much nearer to 1/2 the naive cosine between categories is than the unbiased one, where noise is own."""
+    """How much nearer to 1/2 the naive cosine between categories is than one of a split background, where noise is own.
+
+    There that one is right. Halves of few draws of a weak direction may not agree on its length at all.
+    """
     real(table, OWN_NOISE)
-    naive, halves = (readings(table, OWN_NOISE, f"{name}.between") for name in ("naive", "halves"))
-    both = [
-        (side_mean(naive[seed], "mid"), side_mean(halves[seed], "mid")) for seed in sorted(set(naive) & set(halves))
-    ]
+    naive, split = (readings(table, OWN_NOISE, f"{name}.between") for name in ("naive", "background"))
+    both = [(side_mean(naive[seed], "mid"), side_mean(split[seed], "mid")) for seed in sorted(set(naive) & set(split))]
     return judge_above([abs(right - 0.5) - abs(plain - 0.5) for plain, right in both], 0.0)
 
 

@@ -35,7 +35,7 @@ LEFT_OUT = (*length.OTHERWISE, arm_of("1", "1"))  # the last is the run of Exp 2
 SAYS = {
     "smoke": "seconds; proves the path, shows nothing",
     "laptop": "flat discs at 32 px, three models, one seed, the runs of length; too few points to say anything",
-    "full": "16 models of length at three checkpoints, its controls at the end, five seeds",
+    "full": "14 models of length at three checkpoints, two controls at the end, five seeds",
 }
 SEEN = (
     "Fourteen models at three checkpoints and two controls at the end of training, five seeds. By K_max there is next "
