@@ -85,7 +85,7 @@ class StepNetwork(nn.Module):
         self.register_buffer("borders", ((log_sigma[1:] + log_sigma[:-1]) / 2).float(), persistent=False)
 
     def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None) -> Tensor:
-        if condition is None:  # SDXL's own "nothing": embeddings of zeros
+        if condition is None:  # SDXL's own "nothing", zeros; older pipelines have an empty prompt's embedding instead
             condition = self.pack(x.new_zeros(len(x), 1, self.width), x.new_zeros(len(x), self.pooled))
         tokens, pooled, numbers = self.unpack(condition)
         step = torch.bucketize(4 * noise_level.float(), self.borders)  # [n]
