@@ -21,7 +21,17 @@ from recombine.lab.claims import judge_all
 from recombine.lab.experiment import make_plan
 from recombine.lab.scenes import ScenesRun
 from recombine.studies.local_scores import claims_length, drawings_length
-from recombine.studies.local_scores.length import EXPERIMENT, FULL, OTHERWISE, SMOKE, SMOKE_LOCAL, TOLD, otherwise
+from recombine.studies.local_scores.length import (
+    EXPERIMENT,
+    FULL,
+    OTHERWISE,
+    SMOKE,
+    SMOKE_LOCAL,
+    TOLD,
+    called,
+    called_otherwise,
+    otherwise,
+)
 
 PAPER = {
     "1 1-3": 7, "2 1-3": 2, "3 1-3": 3, "2L 1-3": 9, "3L 1-3": 9, "2 1": 1, "2L 1": 5, "2L whole 1-3": 3,
@@ -220,3 +230,12 @@ def test_counts_and_rules_are_drawn(arms: Mapping[str, int]) -> None:
 
 def _arm(entry: tuple[str, str]) -> str:
     return claims_length.arm_of(*entry)
+
+
+def test_sheets_share_the_arms_on_one_to_three_objects() -> None:
+    """Every such arm is on one of the two sheets; 2L linear is beside the controls."""
+    arms = EXPERIMENT.budgets["full"].arms
+    first, second = ({arm for arm in arms if name(arm)} for name in (called, called_otherwise))
+    assert first | second == {arm for arm in arms if arm.endswith(" 1-3")}
+    assert not first & second
+    assert {"2L linear 1-3", "2L far 1-3", "2L whole 1-3", "1 1-3"} <= first

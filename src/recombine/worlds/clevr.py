@@ -98,39 +98,37 @@ def _scenes(path: Path) -> Iterator[dict[str, Any]]:
             if not block or len(text) > LONGEST:
                 raise _unlike(path, "it has no list of scenes")
             text += block
-        place, after = begin.end(), "["  # what stood before: the list's beginning, a scene or a comma
+        place, between = begin.end(), ""  # what stands before a scene, blanks aside
         while True:
-            place = _beyond_blanks(text, place)
-            if place == len(text):
-                text, place = file.read(BLOCK), 0
-                if not text:
-                    raise _unlike(path, f"it is cut short after {number} scenes")
-            elif after == "scene" and text[place] == ",":
-                place, after = place + 1, ","
-            elif after != "," and text[place] == "]":
+            start, place = place, _skipped(text, place)
+            between += "".join(text[start:place].split())
+            if text.startswith("]", place):
                 break
-            elif after == "scene" or text[place] in ",]":
-                raise _unlike(path, f"there is no scene and no comma where scene {number} should begin or end")
-            else:
-                try:
-                    scene, place = decoder.raw_decode(text, place)
-                except (ValueError, RecursionError):
-                    text, place, block = text[place:], 0, file.read(BLOCK)
-                    if not block or len(text) > LONGEST:
-                        why = f"scene {number} is no JSON" if block else f"it is cut short after {number} scenes"
-                        raise _unlike(path, why) from None
-                    text += block
-                    continue
-                yield _checked(path, number, scene)
-                number, after = number + 1, "scene"
+            try:
+                scene, place = decoder.raw_decode(text, place)
+            except (ValueError, RecursionError):
+                text, place, block = text[place:], 0, file.read(BLOCK)
+                if not block:
+                    raise _unlike(path, f"it is cut short after {number} scenes") from None
+                if len(text) > LONGEST:
+                    raise _unlike(path, f"scene {number} is no JSON") from None
+                text += block
+                continue
+            if between != ("," if number else ""):
+                raise _unlike(path, f"commas before scene {number} are missing or too many")
+            yield _checked(path, number, scene)
+            number, between = number + 1, ""
+        if between:
+            raise _unlike(path, f"there is a comma after its {number} scenes")
         try:
             json.loads('{"scenes": [' + text[place:] + file.read())
         except (ValueError, RecursionError):
             raise _unlike(path, f"it is cut short after {number} scenes, or goes on after its end") from None
 
 
-def _beyond_blanks(text: str, place: int) -> int:
-    while text[place : place + 1] in (" ", "\t", "\r", "\n"):
+def _skipped(text: str, place: int) -> int:
+    """Where the next thing of a list begins."""
+    while text[place : place + 1] in (" ", "\t", "\r", "\n", ","):
         place += 1
     return place
 

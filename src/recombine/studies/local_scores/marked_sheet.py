@@ -14,14 +14,15 @@ COUNTS = (1, 3, 6, 9)  # the paper's
 
 
 def marked_sheet(
-    caption: str, name: Callable[[str], str | None] = str, counts: Sequence[int] = COUNTS, words: str = ""
-) -> Callable[[Mapping[str, Samples]], dict[str, Drawing]]:
+    caption: str, name: Callable[[str], str | None] = str, counts: Sequence[int] = COUNTS, words: str = "",
+    sheet: str = "samples",
+) -> Callable[[Mapping[str, Samples]], dict[str, Drawing]]:  # fmt: skip
     """For `Experiment.sheets`; `name`: how an arm is called, none if it is left out; `words` tell more."""
 
     def sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
         from recombine.studies.local_scores import drawings_samples
 
         names = {arm: named for arm in kept if (named := name(arm)) is not None}
-        return {"samples": Drawing(drawings_samples.told_and_drawn(kept, names, counts, words), caption)}
+        return {sheet: Drawing(drawings_samples.told_and_drawn(kept, names, counts, words), caption)}
 
     return sheets
