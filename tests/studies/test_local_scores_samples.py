@@ -38,8 +38,13 @@ def test_nothing_kept_is_said() -> None:
 
 
 @pytest.mark.parametrize("module", [length, soft, dose])
-def test_experiments_have_a_sheet(module: object) -> None:
+def test_every_arm_is_on_a_sheet(module: object) -> None:
     experiment = module.EXPERIMENT  # type: ignore[attr-defined]
     arms = [arm for arm, run in experiment.budgets["smoke"].arms.items() if isinstance(run, ScenesRun)]
-    (drawing,) = experiment.sheets({arm: kept() for arm in arms}).values()
-    assert len(drawing.figure.axes) == 2 * len(arms)
+    drawings = experiment.sheets({arm: kept() for arm in arms}).values()
+    assert sum(len(drawing.figure.axes) for drawing in drawings) == 2 * len(arms)
+
+
+def test_a_sheet_without_arms_is_left_out() -> None:
+    assert set(length.EXPERIMENT.sheets({"1 1-3": kept()})) == {"samples"}
+    assert set(length.EXPERIMENT.sheets({"3 fixed 1-3": kept()})) == {"samples-otherwise"}

@@ -23,6 +23,8 @@ def marked_sheet(
         from recombine.studies.local_scores import drawings_samples
 
         names = {arm: named for arm in kept if (named := name(arm)) is not None}
+        if kept and not names:
+            return {}  # a budget that has none of these arms
         return {sheet: Drawing(drawings_samples.told_and_drawn(kept, names, counts, words), caption)}
 
     return sheets
