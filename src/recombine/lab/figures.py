@@ -212,8 +212,8 @@ def images_axis(axes: Axes, start: float | None = None, end: float | None = None
         axes.set_xlim(start, end)
 
 
-def accuracy_axis(axes: Axes, label: str = "accuracy", chance: float | None = None) -> None:
-    """A y axis from 0 to 1, with the level of guessing as a dotted line."""
+def accuracy_axis(axes: Axes, label: str = "accuracy", chance: float | None = None, under: bool = False) -> None:
+    """A y axis from 0 to 1, with the level of guessing as a dotted line, its name over it or under it."""
     axes.set_ylim(-0.03, 1.05)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
     axes.set_ylabel(label)
@@ -223,11 +223,12 @@ def accuracy_axis(axes: Axes, label: str = "accuracy", chance: float | None = No
             "chance",
             (0.995, chance),
             xycoords=("axes fraction", "data"),
-            xytext=(0, 2),
+            xytext=(0, -3 if under else 2),
             textcoords="offset points",
             color=FAINT,
             fontsize=10,
             ha="right",
+            va="top" if under else "baseline",
         )
 
 

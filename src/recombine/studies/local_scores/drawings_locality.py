@@ -61,7 +61,7 @@ def over_noise(table: pl.DataFrame) -> Figure:
         pixels.set_title("pixel locality")
         accuracy_axis(pixels, "P, gradient within 2 cells", _mean(table, shown, f"{PIXELS}.chance"))
         conditions.set_title("conditional locality")
-        accuracy_axis(conditions, "C, influence of near labels", _mean(table, shown, CHANCE[REMOVED]))
+        accuracy_axis(conditions, "C, influence of near labels", _mean(table, shown, CHANCE[REMOVED]), under=True)
         total.set(title="how much labels matter", ylabel="change by removing labels, summed", yscale="log")
         total.set_ylim(bottom=1e-4)  # below it C is not read
         for axes in (pixels, conditions, total):
@@ -115,7 +115,8 @@ def means(table: pl.DataFrame) -> Figure:
             "of the gradient lies. Machines: exact answers of a set of discs with fields of 5 x 5 cells and of the "
             "whole image; they have no gradient to labels. Channel: labels as a channel of the image or patch; "
             "multiplied, linear: a patch's labels embedded as those of whole images; far: the same, told of labels "
-            "within 8 cells; whole: with a patch as large as the image; fixed: a list from its first slot on.",
+            "within 8 cells; whole: with a patch as large as the image (linear, far and whole: a U-Net of two levels, "
+            "trained longer); fixed: a list from its first slot on.",
         )
     return figure
 
