@@ -1,6 +1,7 @@
 """The benchmark of the ray caster counts scenes a second, and Blender's start out."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,3 +49,27 @@ def test_the_start_of_blender_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
     told = bench_scenes._beside_blender(bench_scenes.SceneWorld(), 16)
     assert told["seconds"] == pytest.approx(0.25)
     assert told["ratio"] == pytest.approx(50)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--scenes", "0"], "0 scenes cannot be timed: ask for one at least"),
+        (["--blender", "-1"], "-1 samples cannot be timed: ask for one at least"),
+        (["--device", "toaster"], "toaster"),
+        (["--scenes", "1", "--blender", "1"], "which RECOMBINE_BLENDER names"),
+    ],
+)
+def test_what_cannot_be_timed_is_said_in_one_line(
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RECOMBINE_BLENDER", str(tmp_path / "none"))
+    monkeypatch.setattr(bench_scenes, "TURNS", 1)
+    with pytest.raises(SystemExit) as stopped:
+        main([*words, *(["--device", "cpu"] if "--device" not in words else [])])
+    assert stopped.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("recombine: ")
+    assert said in printed.err
+    assert printed.err.count("\n") == 1

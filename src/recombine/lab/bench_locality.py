@@ -20,6 +20,7 @@ from recombine import seeds
 from recombine.denoisers.conditioners import ConditionConfig
 from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.errors import in_one_line
 from recombine.instruments.locality import Views, heat_maps, pixel_locality
 from recombine.lab.provenance import device_name, now
 from recombine.seeds import torch_seeded
@@ -120,4 +121,6 @@ def _timed(way: Callable[[], object], on_gpu: bool) -> float:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
-    print(json.dumps(benchmark(parser.parse_args().device), indent=2))
+    options = parser.parse_args()
+    with in_one_line():
+        print(json.dumps(benchmark(options.device), indent=2))

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from recombine import seeds
+from recombine.errors import UserError, in_one_line
 from recombine.lab.provenance import device_name, now
 from recombine.training.execution import resolve_device
 from recombine.worlds import blender
@@ -27,6 +28,9 @@ TURNS = 3
 
 def benchmark(device: str = "auto", scenes: int | None = None, samples: int | None = None) -> dict[str, Any]:
     """Scenes and layouts a second by the number of objects, the best of three turns."""
+    for number, what in ((scenes, "scenes"), (samples, "samples")):
+        if number is not None and number < 1:
+            raise UserError(f"{number} {what} cannot be timed: ask for one at least")
     device = resolve_device(device)
     on_gpu = device.startswith("cuda")
     world, count = SceneWorld(), scenes or (4096 if on_gpu else 64)
@@ -79,7 +83,8 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--scenes", type=int, metavar="N", help="of each number (default: 64 on a CPU, 4096 on a GPU)")
     parser.add_argument("--blender", type=int, metavar="SAMPLES", help="measure Blender as well")
     options = parser.parse_args(words)
-    print(json.dumps(benchmark(options.device, options.scenes, options.blender), indent=1))
+    with in_one_line():
+        print(json.dumps(benchmark(options.device, options.scenes, options.blender), indent=1))
 
 
 if __name__ == "__main__":
