@@ -11,7 +11,7 @@ import pytest
 
 from commands import NAME, SETS, SMOKE, TINY, Call, assert_refused, listing, only_run
 from recombine.files import read_rows
-from recombine.lab import engines
+from recombine.lab import workers
 from recombine.lab.conduct import conduct
 from recombine.lab.config import RunConfig
 from recombine.lab.experiment import make_plan
@@ -99,7 +99,7 @@ def test_a_loss_that_is_not_a_number(call: Call, tmp_path: Path) -> None:
 
 def test_a_full_disk(call: Call, tiny_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = (*SMOKE, *SETS, "--no-report", "--store", tmp_path)
-    monkeypatch.setattr(engines, "conduct", partial(conduct, save_seconds=0))
+    monkeypatch.setattr(workers, "conduct", partial(conduct, save_seconds=0))
     count, replace = [0], os.replace
 
     def full(source: Any, target: Any) -> None:

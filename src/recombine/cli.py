@@ -114,7 +114,12 @@ def _parser() -> argparse.ArgumentParser:
     with_json(command("list", commands.list_experiments))
     running = with_plan(command("run", commands.run), many=True)
     running.add_argument("--engine", default="local", help="what executes the plan")
-    running.add_argument("--workers", type=_positive, metavar="N", help="processes on a CPU (default: cores)")
+    running.add_argument(
+        "--workers",
+        type=_positive,
+        metavar="N",
+        help="processes (default: the cores of a CPU; on a GPU up to 4 that share it)",
+    )
     running.add_argument("--plain", action="store_true", help="float32 eager instead of the fastest path")
     running.add_argument("--no-report", action="store_true", help="train only")
     with_plan(command("plan", commands.show_plan))

@@ -5,7 +5,7 @@ import torch
 
 from recombine import seeds
 from recombine.denoisers.conditioners import ConditionConfig
-from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.contract import NetworkDenoiser, at_pixels
 from recombine.denoisers.folded import FoldedConfig
 from recombine.denoisers.local import LocalConfig, LocalNetwork, NoisyFields
 from recombine.denoisers.unet import UNetConfig
@@ -160,3 +160,39 @@ def test_labels_of_a_window_can_be_scaled_and_the_position_stays(labels: LabelCo
     width = 9 if labels.form == "grid" else labels.width
     torch.testing.assert_close(scaled[..., :width], plain[..., :width] * width**0.5)
     torch.testing.assert_close(scaled[..., width:], plain[..., width:])
+
+
+@pytest.mark.parametrize("labels", [GRID_LABELS, LIST_LABELS])
+@pytest.mark.parametrize(
+    "changes", [{}, {"label_radius": 2}, {"by_noise": [NoisyFields(above=0.5, radius=0, label_radius=0)]}]
+)
+def test_at_pixels_it_says_what_it_says_everywhere(labels: LabelConfig, changes: dict[str, object]) -> None:
+    """Two pixels of one cell, one in a corner; answers and slopes, to pixels and to labels."""
+    model, x, key = network(labels, **changes), noisy(2), seeds.keys(0, "k", torch.arange(2))
+    places = torch.tensor([[[3.0, 5.0], [13.0, 13.0]], [[8.0, 9.0], [1.0, 1.0]]])
+    told = labels.encode(places, torch.ones(2, 2, dtype=torch.bool), PIXELS, key)
+    pixels = torch.tensor([[[0, 0], [4, 5], [5, 4], [15, 9]], [[9, 8], [2, 15], [7, 7], [0, 1]]])
+    sigma = torch.tensor([0.3, 2.0])
+    given = [x.clone().requires_grad_() for _ in range(2)], [told.clone().requires_grad_() for _ in range(2)]
+    (one, other), (label, other_label) = given
+    whole = at_pixels(model.denoise(one, sigma, label), pixels)  # [2, 4, 3]
+    some = model.denoise_at(pixels, other, sigma, other_label)
+    assert torch.allclose(whole, some, atol=1e-6)
+    weight = noisy(2)[:, :, 0, :4].transpose(1, 2)
+    slopes = torch.autograd.grad((whole * weight).sum(), (one, label))
+    others = torch.autograd.grad((some * weight).sum(), (other, other_label))
+    for slope, again in zip(slopes, others, strict=True):
+        assert slope.abs().max() > 0
+        assert torch.allclose(slope, again, atol=1e-6)
+
+
+def test_at_pixels_only_their_cells_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, asked = network(), list[int]()
+    piece = LocalNetwork.piece
+    monkeypatch.setattr(
+        LocalNetwork, "piece", lambda self, patches, *rest: asked.append(len(patches)) or piece(self, patches, *rest)
+    )
+    model.denoise_at(torch.tensor([[[0, 0], [4, 5]]]), noisy(1), torch.tensor([0.7]), torch.zeros(1, GRID**2))
+    assert asked == [2]
+    with pytest.raises(UserError, match="give it one"):
+        model.denoise_at(torch.tensor([[[0, 0]]]), noisy(1), torch.tensor([0.7]))

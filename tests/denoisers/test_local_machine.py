@@ -72,6 +72,19 @@ def test_it_is_the_double_loop(centring: Any, radius: int, label_radius: int) ->
             assert (one - exact).abs().max() < 1e-5
 
 
+@pytest.mark.parametrize("sigma", [0.002, 0.05, 0.5, 80.0])
+def test_by_products_as_on_a_gpu_it_is_the_same(sigma: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    images, labels = training_set()
+    machine = ConditionalLocalMachine(images, labels, GRID, 1, at_once=700)
+    x, level = noisy(images[5:8], sigma)
+    by_differences = machine.denoise(x, level, labels[:3])
+    monkeypatch.setattr(local_machine, "_squared_distance", local_machine._by_products)
+    assert (machine.denoise(x, level, labels[:3]) - by_differences).abs().max() < 1e-5
+    items = torch.randn(2, 5, 3) + 100
+    apart = local_machine._by_products(items + 1e-2, items)
+    assert torch.allclose(apart.diagonal(dim1=1, dim2=2), torch.tensor(3e-4), rtol=5e-3)  # float32 would say 0
+
+
 @pytest.mark.parametrize("centring", ["cell", "pixel"])
 @pytest.mark.parametrize("radius", [None, GRID, 99])
 def test_fields_as_large_as_the_image_are_the_memoriser_of_images_that_agree(centring: Any, radius: int | None) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -11,18 +12,32 @@ from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.exact import MixtureDenoiser
 from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.errors import UserError
+from recombine.instruments import locality
 from recombine.instruments.locality import (
+    ConditionalLocality,
+    PixelLocality,
     Prompts,
     Views,
-    conditional_locality,
+    everywhere,
     grid_prompts,
-    heat_maps,
     list_prompts,
-    pixel_locality,
 )
 from recombine.seeds import torch_seeded
 
 GRID, SIDE = 4, 8  # cells of 2 x 2 pixels
+
+
+def heat_maps(denoise: Callable[..., Tensor], *rest: Any) -> Tensor:
+    """Of a denoiser that answers whole images, as those of these tests do."""
+    return locality.heat_maps(everywhere(denoise), *rest)
+
+
+def pixel_locality(denoise: Callable[..., Tensor], *rest: Any, **options: Any) -> PixelLocality:
+    return locality.pixel_locality(everywhere(denoise), *rest, **options)
+
+
+def conditional_locality(denoise: Callable[..., Tensor], *rest: Any, **options: Any) -> ConditionalLocality:
+    return locality.conditional_locality(everywhere(denoise), *rest, **options)
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:

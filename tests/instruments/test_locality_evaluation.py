@@ -11,6 +11,7 @@ from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError
+from recombine.instruments.locality import everywhere
 from recombine.instruments.locality_evaluation import LocalityLook, locality_rows, own_views, read_locality
 from recombine.instruments.scene_evaluation import layouts, prompts
 from recombine.seeds import torch_seeded
@@ -103,7 +104,7 @@ def test_conditions_that_act_on_their_own_cell_alone(labels: LabelConfig) -> Non
         return 0.1 * x + maps.repeat_interleave(CELL, 2).repeat_interleave(CELL, 3)
 
     views, asked = own_views(denoise, LOOK, WORLD, labels, EDMSchedule(), SAMPLER, 0, CPU)
-    rows = read_locality(denoise, LOOK, views, asked, CELL, 2, ("removed", "moved"))
+    rows = read_locality(everywhere(denoise), LOOK, views, asked, CELL, 2, ("removed", "moved"))
     found = {(row["instrument"], row["node"]): row["value"] for row in rows}
     assert found["locality.conditions.removed.C", "all"] == found["locality.conditions.moved.C", "all"] == 1
     assert found["locality.conditions.removed.total", NODES[1]] == pytest.approx(3**0.5)  # of three colours

@@ -7,7 +7,7 @@ import torch
 
 from recombine.denoisers.unet import UNetConfig
 from recombine.errors import UserError
-from recombine.instruments.locality import Views, heat_maps
+from recombine.instruments.locality import Views, everywhere, heat_maps
 from recombine.lab import bench_locality
 from recombine.lab.bench_locality import LOOPS, benchmark, one_by_one
 
@@ -47,7 +47,7 @@ def test_each_loop_reads_the_heat_maps_of_a_network_with_attention(loop: str) ->
     network: UNetConfig = TINY.replace(attention=(1,))
     model, views = bench_locality._setting(network, 1, "cpu")
     part = Views(views.x[:2], views.sigma[:2], views.condition, views.pixels[:, 3:5])
-    assert torch.allclose(one_by_one(model, part, loop), heat_maps(model.denoise, part), atol=1e-6)
+    assert torch.allclose(one_by_one(model, part, loop), heat_maps(everywhere(model.denoise), part), atol=1e-6)
 
 
 def test_a_device_that_is_not_there_gets_one_line() -> None:

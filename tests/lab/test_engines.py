@@ -3,8 +3,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from recombine.errors import RunFailed, UserError
 from recombine.files import read_rows
-from recombine.lab import engines
+from recombine.lab import engines, workers
 from recombine.lab.conclude import conclude
 from recombine.lab.conduct import Progress
 from recombine.lab.config import RunConfig
@@ -20,7 +19,7 @@ from recombine.lab.engines import run_local
 from recombine.lab.experiment import Budget, make_plan
 from recombine.lab.store import Store
 from recombine.lab.table import read_table
-from recombine.lab.work import Work
+from recombine.lab.workers import Pack
 from recombine.seeds import Seeds
 from recombine.settings import override
 from recombine.studies.concept_graphs.emergence import EXPERIMENT
@@ -79,13 +78,13 @@ def test_in_one_process_a_failure_stops_nobody_either(
             raise error
         done.append(configs[0].address)
 
-    monkeypatch.setattr(engines, "conduct", pretend)
+    monkeypatch.setattr(workers, "conduct", pretend)
     assert run_local([tiny, seeded(tiny, 1)], Store(tmp_path), "cpu", ignore) == ["this one fails"]
     assert done == [seeded(tiny, 1).address]
 
 
 @pytest.mark.parametrize(
-    ("cores", "workers", "runs", "expected"),
+    ("cores", "asked", "runs", "expected"),
     [(1, None, 2, [1, 1]), (4, None, 1, [4]), (4, 1, 2, [4, 4]), (4, None, 2, "pool of 2"), (2, None, 3, "pool of 2"),
      (2, 8, 3, "pool of 3")],
 )  # fmt: skip
@@ -94,28 +93,28 @@ def test_how_the_cores_are_shared(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     cores: int,
-    workers: int | None,
+    asked: int | None,
     runs: int,
     expected: Any,
 ) -> None:
     """A single run takes all cores; several are processes of one thread, no more than there are runs or cores."""
     threads: list[Any] = []
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    monkeypatch.setattr(engines, "conduct", lambda configs, store, execution, *_: threads.append(execution.threads))
+    monkeypatch.setattr(workers, "conduct", lambda configs, store, execution, *_: threads.append(execution.threads))
 
-    def pool(pending: Any, store: Any, execution: Any, report: Any, count: int) -> list[str]:
-        assert execution.threads == 1
+    def pool(packs: list[Pack], store: Any, report: Any, count: int) -> list[str]:
+        assert [(len(pack.work), pack.execution.threads) for pack in packs] == [(1, 1)] * runs
         threads.append(f"pool of {count}")
         return []
 
-    monkeypatch.setattr(engines, "_run_processes", pool)
-    assert run_local([seeded(tiny, seed) for seed in range(runs)], Store(tmp_path), "cpu", ignore, False, workers) == []
+    monkeypatch.setattr(engines, "run_packs", pool)
+    assert run_local([seeded(tiny, seed) for seed in range(runs)], Store(tmp_path), "cpu", ignore, False, asked) == []
     assert threads == (expected if isinstance(expected, list) else [expected])
 
 
 def test_plain_is_float32_eager(tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[Any] = []
-    monkeypatch.setattr(engines, "conduct", lambda configs, store, execution, *_: used.append(execution))
+    monkeypatch.setattr(workers, "conduct", lambda configs, store, execution, *_: used.append(execution))
     run_local([tiny], Store(tmp_path), "cpu", ignore, plain=True)
     assert (used[0].precision, used[0].channels_last, used[0].compile, used[0].graphs) == (
         "float32",
@@ -125,10 +124,10 @@ def test_plain_is_float32_eager(tiny: RunConfig, tmp_path: Path, monkeypatch: py
     )
 
 
-@pytest.mark.parametrize("workers", [0, -1])
-def test_no_workers_are_wrong_use(tiny: RunConfig, tmp_path: Path, workers: int) -> None:
+@pytest.mark.parametrize("asked", [0, -1])
+def test_no_workers_are_wrong_use(tiny: RunConfig, tmp_path: Path, asked: int) -> None:
     with pytest.raises(UserError, match="workers"):
-        run_local([tiny, seeded(tiny, 1)], Store(tmp_path), "cpu", ignore, workers=workers)
+        run_local([tiny, seeded(tiny, 1)], Store(tmp_path), "cpu", ignore, workers=asked)
 
 
 def after(start: RunConfig, **changes: Any) -> RunConfig:
@@ -154,14 +153,14 @@ def rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The runs that were given to processes together, round by round; all end at once as if they had been trained."""
     given: list[list[str]] = []
 
-    def pool(pending: list[RunConfig], *_: Any) -> list[str]:
-        given.append([config.address for config in pending])
-        for config in pending:
-            Store(tmp_path).run(config.address).finish({})
+    def pool(packs: list[Pack], *_: Any) -> list[str]:
+        given.append([work.address for pack in packs for work in pack.work])
+        for address in given[-1]:
+            Store(tmp_path).run(address).finish({})
         return []
 
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
-    monkeypatch.setattr(engines, "_run_processes", pool)
+    monkeypatch.setattr(engines, "run_packs", pool)
     return given
 
 
@@ -232,22 +231,12 @@ def test_two_arms_and_two_experiments_share_a_run(tiny: RunConfig, tmp_path: Pat
 def test_nothing_is_made_where_nothing_is_pending_or_the_device_is_not_there(
     tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "conduct", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(workers, "conduct", lambda *_: pytest.fail("trained"))
     for device in ("nonsense", "cuda:99"):
         with pytest.raises(UserError):
             run_local([tiny], Store(tmp_path / "store"), device, ignore)
     assert not (tmp_path / "store").exists()
     assert run_local([], Store(tmp_path / "store"), "cpu", ignore) == []
-
-
-def test_computations_share_processes_and_runs_do_not(tiny: RunConfig) -> None:
-    toys = [ToyConfig(trials=trials) for trials in range(1, 20)]
-    packs = engines._packs([tiny, *toys], workers=2)
-    assert packs[0] == [tiny]
-    assert len(packs) == 1 + engines.PACKS * 2
-    assert sorted(toy.trials for pack in packs[1:] for toy in pack if isinstance(toy, ToyConfig)) == list(range(1, 20))
-    assert engines._packs(toys[:2], workers=2) == [[toys[0]], [toys[1]]]
-    assert engines._packs([], workers=2) == []
 
 
 def test_computations_go_on_beside_the_device(tmp_path: Path) -> None:
@@ -282,12 +271,13 @@ def test_a_device_trains_fleets_while_computations_run_beside(
     """The device is this CPU under another name."""
     fleets = list[list[str]]()
 
-    def attempt(pending: Sequence[Work], *rest: Any) -> list[str]:
-        fleets.append([work.address for work in pending])
+    def train(pack: Pack, *rest: Any) -> list[str]:
+        fleets.append([work.address for work in pack.work])
         return ["lost"]
 
     monkeypatch.setattr(engines, "resolve_device", lambda device: device)
-    monkeypatch.setattr(engines, "_attempt", attempt)
+    monkeypatch.setattr(engines, "_sharing", lambda device, cores: 1)
+    monkeypatch.setattr(engines, "do", train)
     monkeypatch.setattr(engines, "FLEET", 2)
     monkeypatch.setattr(engines.Execution, "fastest", lambda device: engines.Execution.plain("cpu"))
     runs, toy = [seeded(tiny, seed) for seed in range(3)], ToyConfig(trials=4, atoms=(1,))
@@ -297,24 +287,55 @@ def test_a_device_trains_fleets_while_computations_run_beside(
 
 
 def test_networks_that_train_too_short_for_it_are_not_compiled(
-    tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A minute of compiling pays where one kind of network sees many images, in one run or in many."""
-    fleets = list[tuple[list[str], bool]]()
-
-    def attempt(pending: Sequence[Work], store: Store, execution: engines.Execution, *rest: Any) -> list[str]:
-        fleets.append(([work.address for work in pending], execution.compile))
-        return []
-
-    monkeypatch.setattr(engines, "resolve_device", lambda device: device)
-    monkeypatch.setattr(engines, "_attempt", attempt)
     monkeypatch.setattr(engines, "FLEET", 2)
     monkeypatch.setattr(engines, "COMPILED_FROM", 3 * tiny.training.total)
     fast = engines.Execution("cpu", compile=True)
-    monkeypatch.setattr(engines.Execution, "fastest", lambda device: fast)
     few = seeded(override(tiny, {"network.channels": 16}), 0)
     many = [seeded(tiny, seed) for seed in range(3)]
-    assert run_local([few, *many], Store(tmp_path), "cuda", ignore) == []
-    first, second, third = (config.address for config in many)
-    assert fleets == [([first, second], True), ([third], True), ([few.address], False)]
+    fleets = [(pack.work, pack.execution.compile) for pack in engines._fleets([few, *many], fast)]
+    assert fleets == [([few], False), (many[:2], True), (many[2:], True)]
     assert fast.uncompiled == engines.Execution("cpu")
+
+
+def test_fleets_share_images_and_hold_whole_kinds(tiny: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the plan; a kind of network is made ready in one process, a set of images too."""
+    monkeypatch.setattr(engines, "FLEET", 4)
+    monkeypatch.setattr(engines, "COMPILED_FROM", 0)
+    wide, wider = (override(tiny, {"network.channels": channels}) for channels in (8, 12))
+    other = override(tiny, {"split.count": 7})
+    runs = [seeded(run, seed) for run in (tiny, other, wide, wider) for seed in range(2)]
+    fleets = [pack.work for pack in engines._fleets(runs, engines.Execution("cpu"))]
+    assert fleets == [[*runs[:2], *runs[4:6]], runs[6:], runs[2:4]]
+    assert [len(fleet) for fleet in engines._filled([runs[:1], runs[:7], runs[:2]])] == [1, 4, 3, 2]
+
+
+def test_a_device_is_shared_by_as_many_processes_as_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Device:
+        total_memory: int
+
+    for gigabytes, cores, expected in ((141, 16, 4), (80, 16, 3), (24, 16, 1), (8, 16, 1), (141, 8, 2), (141, 2, 1)):
+        device = Device(gigabytes << 30)
+        monkeypatch.setattr(engines.torch.cuda, "get_device_properties", lambda name, device=device: device)
+        assert engines._sharing("cuda", cores) == expected
+
+
+def test_fleets_take_turns_in_processes_that_share_a_device(
+    tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The device is this CPU under another name; one of three fleets fails, in a process that goes on."""
+    monkeypatch.setattr(engines, "resolve_device", lambda device: device)
+    monkeypatch.setattr(engines, "_sharing", lambda device, cores: 2)
+    monkeypatch.setattr(engines, "FLEET", 2)
+    monkeypatch.setattr(engines.Execution, "fastest", lambda device: engines.Execution.plain("cpu"))
+    lost = override(tiny, {"training.rate": 1e30, "network.channels": 8})
+    runs, store, news = [seeded(tiny, seed) for seed in range(3)], Store(tmp_path), list[Progress]()
+    [line] = run_local([lost, *runs], store, "cuda", news.append)
+    assert "lower training.rate" in line
+    assert [store.run(run.address).done for run in (lost, *runs)] == [False, True, True, True]
+    processes = {(store.run(run.address).path / "lock").read_text() for run in (lost, *runs)}
+    assert len(processes) == 2
+    assert not multiprocessing.active_children()

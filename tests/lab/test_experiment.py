@@ -56,7 +56,7 @@ def test_only_one_run_is_changed_where_only_it_is_asked_for() -> None:
         make_plan(length, "full", 1, {"network.judged": "cell"})
     (run,) = make_plan(length, "full", 1, {"network.judged": "cell"}, "2L 1-3:0").runs
     assert run.config.network.judged == "cell"
-    with pytest.raises(UserError, match="--only 2L:0: this plan has 1 1:0, "):
+    with pytest.raises(UserError, match="--only 2L:0: this plan has 1 1-3:0, "):
         make_plan(length, "full", 1, {}, "2L:0")
 
 

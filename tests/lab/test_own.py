@@ -12,10 +12,10 @@ from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError
 from recombine.lab.conclude import command_of
 from recombine.lab.config import RunConfig
-from recombine.lab.engines import _run_processes
 from recombine.lab.experiment import BUDGETS, Experiment, make_plan
 from recombine.lab.own import is_file, load_own
 from recombine.lab.store import Store
+from recombine.lab.workers import Pack, run_packs
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs import adversarial, emergence
@@ -215,7 +215,7 @@ def test_what_a_python_file_defines_reaches_another_process(write: Write, tmp_pa
     """Two seeds on two cores are two processes that begin with nothing; one is enough to see it."""
     [run] = make_plan(load(write(PYTHON, "squares.py")), "smoke").runs
     store = Store(tmp_path / "store")
-    assert _run_processes([run.config], store, Execution.plain("cpu"), lambda news: None, workers=1) == []
+    assert run_packs([Pack([run.config], Execution.plain("cpu"))], store, lambda news: None, workers=1) == []
     assert [row["value"] for row in store.run(run.address).rows()] == [0, 1, 4]
 
 

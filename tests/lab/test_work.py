@@ -11,11 +11,11 @@ import pytest
 from pydantic import Field
 
 from recombine.errors import RunFailed, UserError
-from recombine.lab import engines
 from recombine.lab.conduct import Progress, compute
 from recombine.lab.engines import run_local
 from recombine.lab.store import RunFolder, Store
 from recombine.lab.work import Computation, Row
+from recombine.lab.workers import Pack, do, run_packs
 from recombine.seeds import Seeds
 from recombine.settings import build
 from recombine.training.execution import Execution
@@ -259,12 +259,12 @@ def test_the_engine_computes_and_one_that_fails_is_one_line_and_stops_nobody(tmp
 
 
 def test_computed_together_as_on_a_gpu_one_that_fails_stops_nobody_either(tmp_path: Path) -> None:
-    check_answers(engines._attempt(WORK, Store(tmp_path), Execution.plain("cpu"), ignore), Store(tmp_path))
+    check_answers(do(Pack(WORK, Execution.plain("cpu")), Store(tmp_path), ignore), Store(tmp_path))
 
 
 def test_a_computation_reaches_a_process_that_begins_with_nothing(tmp_path: Path) -> None:
     work, store = Sums(upto=(4,)).with_seeds(Seeds.all(1)), Store(tmp_path)
-    assert engines._run_processes([work], store, Execution.plain("cpu"), ignore, workers=1) == []
+    assert run_packs([Pack([work], Execution.plain("cpu"))], store, ignore, workers=1) == []
     assert store.run(work.address).rows() == [row("n=4", 11.0, 7, 2)]
 
 

@@ -87,7 +87,7 @@ def test_arms_are_the_networks_of_length_and_machines_as_named() -> None:
     for name, budget in EXPERIMENT.budgets.items():
         base, local = {"smoke": (length.SMOKE, length.SMOKE_LOCAL), "laptop": (length.LAPTOP, length.LAPTOP_LOCAL),
                        "full": (length.FULL, length.FULL_LOCAL)}[name]  # fmt: skip
-        shared = length.arms(base, local, NETWORKS, ("1-3",), None)
+        shared = length.arms(base, local, NETWORKS, ("1-3",))
         assert {arm: budget.arms[arm].address for arm in shared} == {arm: w.address for arm, w in shared.items()}
         for experiment, objects, radius in MACHINES:
             config = budget.arms[machine_arm(experiment, objects, radius)]

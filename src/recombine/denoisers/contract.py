@@ -5,7 +5,7 @@ wrapped here once, at the border; everything inside the house speaks sigma.
 """
 
 from collections.abc import Callable
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,15 @@ class Denoiser(Protocol):
 
     def denoise(self, x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor:
         """x0 from x [n, C, H, W] at noise level sigma [n], told condition [n, K] or nothing.  # [n, C, H, W]"""
+        ...
+
+
+@runtime_checkable
+class AnswersAt(Protocol):
+    """A network that can answer at some pixels without answering at all of them."""
+
+    def at(self, pixels: Tensor, x: Tensor, noise_level: Tensor, condition: Tensor | None) -> Tensor:
+        """What it says at pixels [n, p, 2] (row, column) of each image.  # [n, p, C]"""
         ...
 
 
@@ -70,6 +79,19 @@ class NetworkDenoiser(nn.Module):
         _, c_skip, c_out = self.scales(per_image(sigma, x))
         return c_skip * x + c_out * _widen(self.predict(x, sigma, condition))
 
+    def denoise_at(self, pixels: Tensor, x: Tensor, sigma: Tensor, condition: Tensor | None = None) -> Tensor:
+        """The same at pixels [n, p, 2] (row, column) alone, and no more work than that where the network can.
+
+        # [n, p, C]
+        """
+        network = self.network
+        if not isinstance(network, AnswersAt):
+            return at_pixels(self.denoise(x, sigma, condition), pixels)
+        x, sigma = _widen(x), _widen(sigma)
+        _, c_skip, c_out = self.scales(sigma[:, None, None])
+        said = self.predict(x, sigma, condition, lambda *given: network.at(pixels, *given))
+        return c_skip * at_pixels(x, pixels) + c_out * _widen(said)
+
     def scales(self, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(c_in, c_skip, c_out): the network sees c_in x, and x0 = c_skip x + c_out * output.  # shapes of sigma"""
         unit = (1 + sigma**2).rsqrt()  # alpha, the square root of DDPM's alpha_bar
@@ -116,6 +138,12 @@ def per_image(sigma: Tensor, x: Tensor) -> Tensor:
     if sigma.shape != x.shape[:1]:
         raise ValueError(f"sigma has shape {tuple(sigma.shape)}; x {tuple(x.shape)} needs one for each image")
     return sigma.reshape(-1, *(1,) * (x.dim() - 1))
+
+
+def at_pixels(images: Tensor, pixels: Tensor) -> Tensor:
+    """What images hold at pixels [n, p, 2] (row, column) of each.  # [n, p, C]"""
+    row, column = pixels.unbind(2)  # [n, p] each
+    return images.movedim(1, 3)[torch.arange(len(images), device=images.device)[:, None], row, column]
 
 
 def _widen(value: Tensor) -> Tensor:

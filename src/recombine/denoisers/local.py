@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from recombine import seeds
 from recombine.denoisers.conditioners import Sinusoids
+from recombine.denoisers.contract import at_pixels
 from recombine.denoisers.folded import Foldable, FoldedConfig, foldable_network
 from recombine.denoisers.unet import UNetConfig
 from recombine.errors import UserError
@@ -121,6 +122,18 @@ class LocalNetwork(nn.Module):
         tiles = torch.cat(answers).reshape(len(x), grid, grid, x.shape[1], cell, cell)
         return tiles.permute(0, 3, 1, 4, 2, 5).reshape(x.shape)
 
+    def at(self, pixels: Tensor, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
+        """The same at pixels [n, p, 2] (row, column) alone: no cell but theirs is asked.  # [n, p, C]"""
+        if condition is None:
+            raise UserError("this network was built for conditions: give it one")
+        row, column = pixels.unbind(2)
+        cells = row // self.cell * self.grid + column // self.cell  # [n, p]
+        told = _of_cells(self._windows(condition, noise_level), cells).flatten(0, 1)
+        answer = self.piece(self._cut(x, cells), noise_level.repeat_interleave(cells.shape[1]), told)
+        tile = answer[:, :, self._middle, self._middle]  # [n p, C, cell, cell]
+        inside = (pixels % self.cell).flatten(0, 1)[:, None]  # [n p, 1, 2]
+        return at_pixels(tile, inside)[:, 0].reshape(*cells.shape, -1)
+
     def piece(self, patches: Tensor, noise_level: Tensor, condition: Tensor | None) -> Tensor:
         """What the U-Net says of patches alone, told their windows.  # [N, C, P, P]"""
         if self.config.by_noise:
@@ -135,12 +148,11 @@ class LocalNetwork(nn.Module):
         lot = seeds.uniform(key, (2, self.grid**2), lane=6)  # [n, 2, cells]
         wanted = torch.stack([held, ~held], 1)
         cells = torch.where(wanted, lot + 1, lot).argmax(2)  # [n, 2]
-        picked = told.gather(1, cells[..., None].expand(-1, -1, told.shape[2]))
         return Pieces(
             x0=self._cut(images, cells),
             noise=self._cut(noise, cells),
             sigma=sigma.repeat_interleave(2),
-            condition=picked.flatten(0, 1),
+            condition=_of_cells(told, cells).flatten(0, 1),
         )
 
     @property
@@ -161,12 +173,12 @@ class LocalNetwork(nn.Module):
         return found.permute(0, 2, 3, 1, 4, 5).reshape(-1, x.shape[1], self.side, self.side)
 
     def _cut(self, x: Tensor, cells: Tensor) -> Tensor:
-        """The patches of these cells [n, 2].  # [2 n, C, P, P]"""
+        """The patches of these cells [n, q].  # [n q, C, P, P]"""
         across = torch.arange(self.side, device=x.device)
-        rows = (cells // self.grid * self.cell)[..., None] + across  # [n, 2, P]
+        rows = (cells // self.grid * self.cell)[..., None] + across  # [n, q, P]
         columns = (cells % self.grid * self.cell)[..., None] + across
         image = torch.arange(len(x), device=x.device)[:, None, None, None]
-        found = self._padded(x).permute(0, 2, 3, 1)[image, rows[..., :, None], columns[..., None, :]]  # [n, 2, P, P, C]
+        found = self._padded(x).permute(0, 2, 3, 1)[image, rows[..., :, None], columns[..., None, :]]  # [n, q, P, P, C]
         return found.flatten(0, 1).permute(0, 3, 1, 2)
 
     def _radii(self, noise_level: Tensor) -> tuple[Tensor, Tensor]:
@@ -214,6 +226,11 @@ class LocalNetwork(nn.Module):
         """(column, row) of every cell, row by row.  # [cells, 2]"""
         index = torch.arange(self.grid**2, device=device)
         return torch.stack([index % self.grid, index // self.grid], 1)
+
+
+def _of_cells(told: Tensor, cells: Tensor) -> Tensor:
+    """What the patches of these cells [n, q] are told, of all [n, cells, K'].  # [n, q, K']"""
+    return told.gather(1, cells[..., None].expand(-1, -1, told.shape[2]))
 
 
 def _on_maps(config: LocalConfig, labels: LabelConfig) -> UNetConfig | FoldedConfig:

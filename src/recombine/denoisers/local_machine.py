@@ -158,8 +158,17 @@ class ConditionalLocalMachine:
 
 def _squared_distance(x: Tensor, item: Tensor) -> Tensor:
     """Between the same unit of every x and every item.  # [units, n, D], [units, k, D] -> [units, n, k]"""
+    if x.is_cuda:
+        return _by_products(x, item)  # no fast kernel for differences is there
     # By differences: |x|^2 - 2 x item + |item|^2 would lose in float32 the digits that 1 / sigma^2 brings up.
     return torch.cdist(x, item, compute_mode="donot_use_mm_for_euclid_dist").square()
+
+
+def _by_products(x: Tensor, item: Tensor) -> Tensor:
+    """The same by |x|^2 - 2 x item + |item|^2, in float64, which has digits to lose."""
+    long, other = x.double(), item.double()
+    size, others = long.square().sum(2, keepdim=True), other.square().sum(2)[:, None]
+    return torch.baddbmm(size + others, long, other.mT, alpha=-2).clamp_min(0).to(x.dtype)
 
 
 def _weights(logits: Tensor) -> Tensor:

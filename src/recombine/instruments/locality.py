@@ -10,7 +10,8 @@ of that paper's measurements are not known; these are (the first after Niedoba e
 
 |k - i| is the Chebyshev distance: a square of 2 r + 1 pixels, cut off at the border. It is D and not the score, whose
 -1 / sigma^2 at k = i would hide the rest. A denoiser must answer for each image of a batch alone (a network in eval
-mode), in float32 and, where gradients are taken, differentiably (`NetworkDenoiser.denoise`).
+mode), in float32 and, where gradients are taken, differentiably. What it answers at the pixels looked at is enough
+(`NetworkDenoiser.denoise_at`); `everywhere` makes that of one that answers whole images.
 """
 
 import math
@@ -20,12 +21,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from recombine.denoisers.contract import at_pixels
 from recombine.errors import UserError
 from recombine.instruments.observation import Denoise, Row
 
 FLOOR = 1e-4  # a sum of A over conditions below this is noise: an eightieth of one of 256 grey steps
 ENTRIES = {"cpu": 1 << 15, "cuda": 1 << 19}  # pixels of all images of a batch: 8 of 64 px, or 128
 READINGS = ("removed", "moved", "gradient")
+
+At = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]  # of pixels [n, p, 2], x, sigma, condition: [n, p, C]
+
+
+def everywhere(denoise: Denoise) -> At:
+    """The answer at some pixels of a denoiser that answers at all of them."""
+    return lambda pixels, x, sigma, condition: at_pixels(denoise(x, sigma, condition), pixels)
 
 
 @dataclass(frozen=True)
@@ -138,22 +147,22 @@ class PixelLocality:
         return _rows(self.sigma, readings, {name: value.nanmean() for name, value in readings.items()})
 
 
-def pixel_locality(denoise: Denoise, views: Views, batch: int | None = None) -> PixelLocality:
+def pixel_locality(at: At, views: Views, batch: int | None = None) -> PixelLocality:
     """G of the pixels of the views by distance, `batch` images at once."""
     levels, count, _, height, width = views.x.shape
     mass = torch.zeros(levels, views.pixels.shape[1], max(height, width), dtype=torch.float64)
-    for level, image, heat in _gradients(denoise, views, batch, to_label=False):
+    for level, image, heat in _gradients(at, views, batch, to_label=False):
         mass.index_add_(0, level.cpu(), _by_distance(heat, views.pixels[image]).cpu())
     return PixelLocality(views.sigma.cpu(), mass / count)
 
 
-def heat_maps(denoise: Denoise, views: Views, batch: int | None = None) -> Tensor:
+def heat_maps(at: At, views: Views, batch: int | None = None) -> Tensor:
     """G itself, mean over images, which must share their pixels.  # [p, S, H, W]"""
     if bool((views.pixels != views.pixels[:1]).any()):
         raise UserError("a heat map is a mean over images: give all images the same pixels")
     levels, count, _, height, width = views.x.shape
     maps = torch.zeros(levels, views.pixels.shape[1], height, width)
-    for level, _, heat in _gradients(denoise, views, batch, to_label=False):
+    for level, _, heat in _gradients(at, views, batch, to_label=False):
         maps.index_add_(0, level.cpu(), heat.to(maps))
     return (maps / count).transpose(0, 1)
 
@@ -198,7 +207,7 @@ class ConditionalLocality:
 
 
 def conditional_locality(
-    denoise: Denoise, views: Views, prompts: Prompts, radius: float, readings: Sequence[str] = READINGS,
+    at: At, views: Views, prompts: Prompts, radius: float, readings: Sequence[str] = READINGS,
     batch: int | None = None,
 ) -> ConditionalLocality:  # fmt: skip
     """A of every condition at every pixel of the views; L_i holds the conditions within `radius` pixels of i."""
@@ -210,14 +219,14 @@ def conditional_locality(
     for reading, labels in (("removed", prompts.removed), ("moved", prompts.moved)):
         if reading in readings:
             told = torch.cat([views.condition[:, None], labels], 1)  # [n, 1 + J, K]
-            influence[reading] = _changes(denoise, views, told, prompts.present, batch)
+            influence[reading] = _changes(at, views, told, prompts.present, batch)
     if "moved" in influence:
         beside = (prompts.far[:, None] - views.pixels).abs().amax(2) <= radius  # [n, p]
         influence["moved"] = influence["moved"].masked_fill(beside[..., None].cpu(), torch.nan)
     if "gradient" in readings:
         slopes = [
             torch.einsum("bpk,bjk->bpj", slope.double(), prompts.entries[image].double()).cpu()
-            for _, image, slope in _gradients(denoise, views, batch, to_label=True)
+            for _, image, slope in _gradients(at, views, batch, to_label=True)
         ]
         influence["gradient"] = torch.cat(slopes).reshape(*views.x.shape[:2], *views.pixels.shape[1:2], -1)
     near = ((prompts.places[:, None] - views.pixels[:, :, None]).abs().amax(3) <= radius) & prompts.present[:, None]
@@ -225,7 +234,7 @@ def conditional_locality(
 
 
 @torch.no_grad()
-def _changes(denoise: Denoise, views: Views, told: Tensor, present: Tensor, batch: int | None) -> Tensor:
+def _changes(at: At, views: Views, told: Tensor, present: Tensor, batch: int | None) -> Tensor:
     """|D told the first - D told each other label of [n, 1 + J, K]| at all pixels, 0 if absent.  # [S, n, p, J]"""
     asked = torch.cat([torch.ones_like(present[:, :1]), present], 1)  # [n, 1 + J]
     which = asked.expand(len(views.x), -1, -1).nonzero()  # [N, 3]
@@ -233,14 +242,12 @@ def _changes(denoise: Denoise, views: Views, told: Tensor, present: Tensor, batc
     for part in torch.split(which, _at_once(views, batch)):
         level, image, label = part.unbind(1)
         x, sigma, _ = views.at(level, image)
-        row, column = views.pixels[image].unbind(2)  # [b, p]
-        answer = denoise(x, sigma, told[image, label]).movedim(1, 3)  # [b, H, W, C]
-        said[level, image, label] = answer[torch.arange(len(x), device=x.device)[:, None], row, column].to(said)
+        said[level, image, label] = at(views.pixels[image], x, sigma, told[image, label]).to(said)
     change = (said[:, :, 1:] - said[:, :, :1]).double().square().sum(4).sqrt() * present[..., None]  # [S, n, J, p]
     return change.transpose(2, 3).cpu()
 
 
-def _gradients(denoise: Denoise, views: Views, batch: int | None, to_label: bool) -> Iterator[tuple[Tensor, ...]]:
+def _gradients(at: At, views: Views, batch: int | None, to_label: bool) -> Iterator[tuple[Tensor, ...]]:
     """sum |d D_i / d x| (d label) over colours, of all pixels.  # [b] levels, [b] images, [b, p, H, W] ([b, p, K])
 
     One forward pass serves all pixels and colours: its graph is kept, and each backward pass takes one one-hot
@@ -251,11 +258,12 @@ def _gradients(denoise: Denoise, views: Views, batch: int | None, to_label: bool
     tasks, limit = places * colours, _at_once(views, batch)
     for pair in torch.split(torch.arange(levels * count, device=views.x.device), limit):
         copies = max(n for n in range(1, 1 + min(tasks, limit // len(pair))) if tasks % n == 0)
-        x, sigma, told = views.at(*(part.repeat_interleave(copies) for part in (pair // count, pair % count)))
+        level, image = (part.repeat_interleave(copies) for part in (pair // count, pair % count))
+        x, sigma, told = views.at(level, image)
         x = x if x.is_cuda else x.contiguous(memory_format=torch.channels_last)  # half as fast again on a CPU
         given = (told if to_label and told is not None else x).requires_grad_()
         with torch.enable_grad():
-            said = denoise(x, sigma, told)
+            said = at(views.pixels[image], x, sigma, told)  # [b copies, p, C]
         if not said.requires_grad:
             raise UserError("this denoiser has no gradient: give one that is differentiable, outside of no_grad")
         shape = x.shape[2:] if given is x else given.shape[1:]
@@ -263,9 +271,8 @@ def _gradients(denoise: Denoise, views: Views, batch: int | None, to_label: bool
         for first in range(0, tasks, copies):
             task = torch.arange(first, first + copies, device=x.device)
             place, colour = task // colours, task % colours  # [copies]
-            row, column = views.pixels[pair % count][:, place].flatten(0, 1).unbind(1)  # [b copies]
             cotangent = torch.zeros_like(said)
-            cotangent[every, colour.repeat(len(pair)), row, column] = 1
+            cotangent[every, place.repeat(len(pair)), colour.repeat(len(pair))] = 1
             more = first + copies < tasks
             (slope,) = torch.autograd.grad(said, given, cotangent, retain_graph=more, materialize_grads=True)
             size = slope.abs().sum(1) if given is x else slope.abs()

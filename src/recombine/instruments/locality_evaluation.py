@@ -20,6 +20,7 @@ from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
 from recombine.instruments.locality import (
     READINGS,
+    At,
     PixelLocality,
     Prompts,
     Views,
@@ -36,7 +37,7 @@ from recombine.worlds.scenes import SceneWorld
 
 PREFIX = "locality."
 RADII = (1, 2, 4)  # of P_r, in cells
-PATCHED = {"cpu": 1 << 15, "cuda": 1 << 22}  # pixels of all patches of a batch: 40 images of 64 px in patches of 5 x 5
+PATCHED = {"cpu": 1 << 15, "cuda": 1 << 22}  # pixels of all patches of a batch: on a GPU 10,000 of 20 x 20
 OFFERED = 64  # layouts whose places conditions are moved to: only where objects occur
 
 
@@ -64,13 +65,12 @@ def locality_rows(
 ) -> list[Row]:
     """Everything that is read of a network; nodes are noise levels, and "all"."""
     network, gradients, batch = model.network, look.gradients, None
-    if isinstance(network, LocalNetwork):  # the patches of an image hold its pixels (2 k + 1)^2 times
-        times = (2 * network.config.radius + 1) ** 2
+    if isinstance(network, LocalNetwork):  # asked for the patches of the pixels alone
         gradients = look.local_gradients
-        batch = max(1, PATCHED[device.type] // world.pixels**2 // times)
+        batch = max(1, PATCHED[device.type] // (look.labels * network.side**2))
     views, asked = own_views(model.denoise, look, world, labels, schedule, sampler, seed, device)
     with _whole_float32():
-        return read_locality(model.denoise, look, views, asked, world.pixels // labels.grid, gradients, batch=batch)
+        return read_locality(model.denoise_at, look, views, asked, world.pixels // labels.grid, gradients, batch=batch)
 
 
 def own_views(
@@ -124,7 +124,7 @@ def pixels_at(places: Tensor, side: int) -> Tensor:
 
 
 def read_locality(
-    denoise: Denoise,
+    at: At,
     look: LocalityLook,
     views: Views,
     asked: Prompts,
@@ -136,12 +136,12 @@ def read_locality(
     """Rows of pixel and conditional locality of any denoiser; "gradient" only if its answer has one to the label."""
     radius = (look.reach + 0.5) * cell
     some, some_asked = _first(views, gradients), _first_prompts(asked, gradients)
-    rows = _pixel_rows(pixel_locality(denoise, some, batch), some, cell, look.reach)
+    rows = _pixel_rows(pixel_locality(at, some, batch), some, cell, look.reach)
     changed = tuple(reading for reading in readings if reading != "gradient")
     if changed:
-        rows += conditional_locality(denoise, views, asked, radius, changed, batch).rows()
+        rows += conditional_locality(at, views, asked, radius, changed, batch).rows()
     if "gradient" in readings:
-        found = conditional_locality(denoise, some, some_asked, radius, ("gradient",), batch).rows()
+        found = conditional_locality(at, some, some_asked, radius, ("gradient",), batch).rows()
         rows += [row | {"instrument": row["instrument"].replace(".C.chance", ".gradient.C.chance")} for row in found]
     return [row | {"instrument": f"{PREFIX}{row['instrument']}"} for row in rows]
 

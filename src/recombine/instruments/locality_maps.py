@@ -12,7 +12,7 @@ from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import Schedule
-from recombine.instruments.locality import Prompts, Views, conditional_locality, heat_maps
+from recombine.instruments.locality import Prompts, Views, conditional_locality, everywhere, heat_maps
 from recombine.instruments.locality_evaluation import OFFERED, pixels_at, prompts_of, way
 from recombine.instruments.observation import Denoise
 from recombine.instruments.scene_evaluation import prompts
@@ -55,12 +55,14 @@ def pixel_map(
     views = Views(x, sigma, condition, pixels_at(spots[:1], world.pixels).expand(draws, 1, 2))
     asked = prompts_of(condition, labels, world.pixels, every.flatten(0, 1))
     influence = _influence(denoise, views, asked, spots, world.pixels)
-    return PixelMap(end[0], views.pixels[0, 0], spots, sigma, heat_maps(denoise, views, batch=1)[0], influence)
+    return PixelMap(
+        end[0], views.pixels[0, 0], spots, sigma, heat_maps(everywhere(denoise), views, batch=1)[0], influence
+    )
 
 
 def _influence(denoise: Denoise, views: Views, asked: Prompts, spots: Tensor, side: int) -> Tensor:
     """A of each label by removal, in the order of the spots, mean over images.  # [S, J]"""
-    found = conditional_locality(denoise, views, asked, float(side), ("removed",)).influence["removed"]
+    found = conditional_locality(everywhere(denoise), views, asked, float(side), ("removed",)).influence["removed"]
     away = (asked.places[0].flip(-1)[None] - spots[:, None]).abs().amax(2)  # [J, conditions]
     nearest = away.masked_fill(~asked.present[0], torch.inf).argmin(1)
     return found[:, :, 0].mean(1)[:, nearest]

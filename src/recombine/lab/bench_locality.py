@@ -45,13 +45,13 @@ def benchmark(
     model, views = _setting(network, images or (IMAGES if on_gpu else 1), device)
     ends, told = slice(None, None, LEVELS - 1), views.condition
     part = Views(views.x[ends, :1], views.sigma[ends], told if told is None else told[:1], views.pixels[:1, :sample])
-    ways: dict[str, Callable[[], object]] = {"batched": partial(pixel_locality, model.denoise, views)}
+    ways: dict[str, Callable[[], object]] = {"batched": partial(pixel_locality, model.denoise_at, views)}
     ways |= {loop: partial(one_by_one, model, part, loop) for loop in LOOPS}
     tf32 = torch.backends.cudnn.allow_tf32
     torch.backends.cudnn.allow_tf32 = False  # float32 means float32 where numbers are compared
     try:
         turns = [{name: _timed(way, on_gpu) for name, way in ways.items()} for _ in range(3)]
-        differences = [heat_maps(model.denoise, part) - one_by_one(model, part, loop).cpu() for loop in LOOPS]
+        differences = [heat_maps(model.denoise_at, part) - one_by_one(model, part, loop).cpu() for loop in LOOPS]
     finally:
         torch.backends.cudnn.allow_tf32 = tf32
     measured = {name: _rows(views if name == "batched" else part) for name in ways}

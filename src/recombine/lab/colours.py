@@ -70,7 +70,7 @@ class ColoursRun(Run):
         """Pairs and cosines, at the end of training."""
         if seen < self.training.total:
             return []
-        device, seed = next(sampler.model.parameters()).device, self.seeds.sampling
+        device, seed = sampler.device, self.seeds.sampling
         reader = self.evaluation.tools(self.world, self.seeds.data, str(device))
         rows = pair_rows(sampler.denoise, self.evaluation, self.schedule, self.world, reader, seed, device)
         return rows + model_cosines(sampler.model, self.world, self.schedule, self.evaluation.draws, seed, device)

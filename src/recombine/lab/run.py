@@ -21,7 +21,7 @@ from recombine.errors import UserError
 from recombine.instruments.observation import Denoise, Observation, Row
 from recombine.lab.work import Work
 from recombine.seeds import torch_seeded
-from recombine.settings import canonical
+from recombine.settings import Settings, canonical
 from recombine.training.inference import FastDenoiser
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.base import Source
@@ -32,6 +32,7 @@ class Run(Work):
     """One training."""
 
     world: Source
+    split: Settings  # which of its images may be seen
     network: UNetConfig | FoldedConfig | LocalConfig = UNetConfig()
     prediction: Prediction = "noise"
     schedule: Schedule = LinearSchedule()
@@ -68,6 +69,11 @@ class Run(Work):
         """Equal for runs whose models have the same shape, so that weights of one fit into another's."""
         shapes = f"{self.world.image_shape} {self.world.condition_widths}"
         return f"{canonical(self.network)} {shapes} {self.prediction}"
+
+    @property
+    def images(self) -> str:
+        """Equal for runs that are trained on the same images, but for their seeds."""
+        return f"{canonical(self.world)} {canonical(self.split)}"
 
     @abstractmethod
     def pool(self, device: str) -> Pool:

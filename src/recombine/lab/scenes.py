@@ -92,7 +92,7 @@ class ScenesRun(Run):
         )  # fmt: skip
 
     def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
-        rows, device = list[Row](), next(sampler.model.parameters()).device
+        rows, device = list[Row](), sampler.device
         look = self.locality
         if look is not None and seen in self.evaluation.chosen(self.training, look.looks):
             rows += locality_rows(

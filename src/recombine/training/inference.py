@@ -26,6 +26,11 @@ class FastDenoiser:
             expect_many_networks()
         self._graphs: dict[object, Callable[[Tensor, Tensor, Tensor | None], Tensor]] = {}
 
+    @property
+    def device(self) -> torch.device:
+        """Where it computes, by the name it was given: "cuda" and "cuda:0" would make every instrument twice."""
+        return torch.device(self.execution.device)
+
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Take over these weights, in place."""
         self.model.load_state_dict(dict(weights))

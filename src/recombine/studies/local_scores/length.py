@@ -55,7 +55,7 @@ TOLD = ConditionConfig(entry="joint", where="all", hidden=0, width=256, mode="mu
 INSIDE = ConditionConfig(entry="add", where="all", width=128)  # the labels of a patch, and where it is
 PREDICTED = (("2", "1-3"), ("2L", "1-3"))  # beside a machine that nobody trained, for `machine`
 SAMPLER = SamplerConfig(method="multistep", steps=18)  # deterministic, as EDM2's: see the notes
-TRAINED = {"1": (1,), "1-3": (1, 2, 3), "1-5": (1, 2, 3, 4, 5)}
+TRAINED = {HEADLINE: (1, 2, 3), "1": (1,), "1-5": (1, 2, 3, 4, 5)}  # in this order they are run
 OTHERWISE = tuple(
     arm_of(name, HEADLINE)
     for name in (f"1 {CHANNEL}", f"2 {CHANNEL}", f"2L {CHANNEL}", f"2L {MULTIPLIED}", f"2L {LINEAR}", f"3 {FIXED}")
@@ -112,9 +112,9 @@ SMOKE_LOCAL = override(LAPTOP_LOCAL, {"inner.channels": 8})
 
 
 def arms(
-    base: ScenesRun, local: LocalConfig, experiments: tuple[str, ...], trained: tuple[str, ...], whole: int | None
+    base: ScenesRun, local: LocalConfig, experiments: tuple[str, ...], trained: tuple[str, ...]
 ) -> dict[str, Work]:
-    """A run for each experiment and training set; with `whole`, controls whose patch, or condition, has that radius."""
+    """A run for each experiment and training set."""
     runs: dict[str, Work] = {}
     for objects in trained:
         for name in experiments:
@@ -126,19 +126,21 @@ def arms(
             if (name, objects) not in PREDICTED:
                 run = run.replace(machine=None)
             runs[arm_of(name, objects)] = run.replace(network=local.model_dump()) if name.endswith("L") else run
-    if whole is not None:
-        changes = {"machine": None, "evaluation.layouts": max(2, base.evaluation.layouts // 4), "evaluation.points": 1,
-                   "evaluation.together": 8}  # fmt: skip
-        control = override(base, {**EXPERIMENTS["2L"], **changes})
-        runs[WHOLE] = told_linearly(control.replace(network=override(local, {"radius": whole}).model_dump()))
-        plain = override(base, {**EXPERIMENTS["2L"], "machine": None})
-        runs[FAR] = told_linearly(plain.replace(network=override(local, {"label_radius": whole}).model_dump()))
     return runs
+
+
+def controls(base: ScenesRun, local: LocalConfig, whole: int) -> dict[str, Work]:
+    """2L whose condition has this radius, and 2L whose patch has it, for which fewer layouts are sampled."""
+    plain = override(base, {**EXPERIMENTS["2L"], "machine": None})
+    far = plain.replace(network=override(local, {"label_radius": whole}).model_dump())
+    fewer = {"evaluation.layouts": max(2, base.evaluation.layouts // 4), "evaluation.together": 8}
+    large = override(plain, fewer).replace(network=override(local, {"radius": whole}).model_dump())
+    return {FAR: told_linearly(far), WHOLE: told_linearly(large)}
 
 
 def otherwise(base: ScenesRun, local: LocalConfig) -> dict[str, Work]:
     """A grid as a channel of the image, or told to a patch as to whole images; a list from its first slot on."""
-    plain = arms(base.replace(machine=None), local, ("1", "2", "3", "2L"), (HEADLINE,), None)
+    plain = arms(base.replace(machine=None), local, ("1", "2", "3", "2L"), (HEADLINE,))
     one, two, local_two, three = (plain[arm_of(name, HEADLINE)] for name in ("1", "2", "2L", "3"))
     channels = [as_channel(run) for run in (one, two, local_two)]
     patches = [_entering(local_two, {"entry": "multiply"}), told_linearly(local_two)]
@@ -300,15 +302,16 @@ EXPERIMENT = Experiment(
     figure="Bradley 2026, Fig 1 and the table of K_max",
     budgets={
         "smoke": Budget(
-            {**arms(SMOKE, SMOKE_LOCAL, tuple(EXPERIMENTS), (HEADLINE,), 3), **otherwise(SMOKE, SMOKE_LOCAL)}, 1,
-            "seconds; proves the path, shows nothing",
+            {**arms(SMOKE, SMOKE_LOCAL, tuple(EXPERIMENTS), (HEADLINE,)), **otherwise(SMOKE, SMOKE_LOCAL),
+             **controls(SMOKE, SMOKE_LOCAL, 3)}, 1, "seconds; proves the path, shows nothing",
         ),
         "laptop": Budget(
-            arms(LAPTOP, LAPTOP_LOCAL, ("1", "2", "2L"), ("1-3",), None), 1,
+            arms(LAPTOP, LAPTOP_LOCAL, ("1", "2", "2L"), (HEADLINE,)), 1,
             "flat discs at 32 px, Exps 1, 2 and 2L, one seed, four to five minutes on two CPU cores",
         ),
         "full": Budget(
-            {**arms(FULL, FULL_LOCAL, tuple(EXPERIMENTS), tuple(TRAINED), 8), **otherwise(FULL, FULL_LOCAL)}, 5,
+            {**arms(FULL, FULL_LOCAL, tuple(EXPERIMENTS), tuple(TRAINED)), **otherwise(FULL, FULL_LOCAL),
+             **controls(FULL, FULL_LOCAL, 8)}, 5,
             "scenes at 64 px, five experiments and three training sets of five seeds, two controls, and six "
             "experiments told otherwise, on one GPU",
         ),

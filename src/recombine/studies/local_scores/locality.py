@@ -18,6 +18,7 @@ from pydantic import Field
 from recombine.denoisers.local_machine import ConditionalLocalMachine
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule
+from recombine.instruments.locality import everywhere
 from recombine.instruments.locality_evaluation import LocalityLook, own_views, read_locality
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.lab.work import Computation, Row, Work
@@ -60,7 +61,9 @@ class MachineLocality(Computation):
             torch.device("cpu"),
         )  # fmt: skip
         cell = self.world.pixels // self.labels.grid
-        return read_locality(machine.denoise, self.look, views, asked, cell, self.look.gradients, ("removed", "moved"))
+        return read_locality(
+            everywhere(machine.denoise), self.look, views, asked, cell, self.look.gradients, ("removed", "moved")
+        )
 
 
 MACHINES: dict[str, Work] = {
@@ -145,17 +148,19 @@ EXPERIMENT = Experiment(
     figure="Bradley 2026, Fig 2 left and its plot of metrics",
     budgets={
         "smoke": Budget(
-            {**length.arms(length.SMOKE, length.SMOKE_LOCAL, _EXPERIMENTS, (HEADLINE,), 3),
-             **length.otherwise(length.SMOKE, length.SMOKE_LOCAL), **SMOKE_MACHINES}, 1,
+            {**length.arms(length.SMOKE, length.SMOKE_LOCAL, _EXPERIMENTS, (HEADLINE,)),
+             **length.otherwise(length.SMOKE, length.SMOKE_LOCAL),
+             **length.controls(length.SMOKE, length.SMOKE_LOCAL, 3), **SMOKE_MACHINES}, 1,
             "seconds; proves the path, shows nothing",
         ),
         "laptop": Budget(
-            length.arms(length.LAPTOP, length.LAPTOP_LOCAL, ("1", "2", "2L"), (HEADLINE,), None) | MACHINES, 1,
+            length.arms(length.LAPTOP, length.LAPTOP_LOCAL, ("1", "2", "2L"), (HEADLINE,)) | MACHINES, 1,
             "flat discs at 32 px, Exps 1, 2 and 2L, one seed, the runs of length",
         ),
         "full": Budget(
-            {**length.arms(length.FULL, length.FULL_LOCAL, _EXPERIMENTS, (HEADLINE,), 8),
-             **length.otherwise(length.FULL, length.FULL_LOCAL), **MACHINES}, 5,
+            {**length.arms(length.FULL, length.FULL_LOCAL, _EXPERIMENTS, (HEADLINE,)),
+             **length.otherwise(length.FULL, length.FULL_LOCAL),
+             **length.controls(length.FULL, length.FULL_LOCAL, 8), **MACHINES}, 5,
             "scenes at 64 px, five experiments of five seeds, two controls and six told otherwise, the runs of length",
         ),
     },

@@ -150,15 +150,15 @@ EXPERIMENT = Experiment(
     figure="beyond Bradley 2026; the machine without conditions is Kamb and Ganguli 2024",
     budgets={
         "smoke": Budget(
-            {**length.arms(length.SMOKE, length.SMOKE_LOCAL, NETWORKS, ("1-3",), None), **machines(SMOKE)}, 1,
+            {**length.arms(length.SMOKE, length.SMOKE_LOCAL, NETWORKS, ("1-3",)), **machines(SMOKE)}, 1,
             "seconds; proves the path, shows nothing",
         ),
         "laptop": Budget(
-            {**length.arms(length.LAPTOP, length.LAPTOP_LOCAL, NETWORKS, ("1-3",), None), **machines(LAPTOP)}, 1,
+            {**length.arms(length.LAPTOP, length.LAPTOP_LOCAL, NETWORKS, ("1-3",)), **machines(LAPTOP)}, 1,
             "flat discs at 32 px: machines in a minute on one CPU core, the two networks of `length` beside them",
         ),
         "full": Budget(
-            {**length.arms(length.FULL, length.FULL_LOCAL, NETWORKS, ("1-3",), None), **machines(FULL)}, 5,
+            {**length.arms(length.FULL, length.FULL_LOCAL, NETWORKS, ("1-3",)), **machines(FULL)}, 5,
             "machines of five training sets of discs, and the networks of `length` at 64 px, on one GPU",
         ),
     },

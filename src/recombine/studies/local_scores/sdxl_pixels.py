@@ -20,7 +20,7 @@ from recombine.denoisers.adapters import Pipeline
 from recombine.diffusion.samplers import Denoise, euler
 from recombine.errors import UserError
 from recombine.instruments.features import Array, coincidence, influence
-from recombine.instruments.locality import Views, heat_maps
+from recombine.instruments.locality import Views, everywhere, heat_maps
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.lab.work import Row
 from recombine.settings import Settings, override
@@ -114,7 +114,8 @@ class PixelsConfig(sdxl.PipelineConfig):
             way.x[at], way.sigma[at], condition.expand(self.draws, -1),
             pixels.to(way.x.device).expand(self.draws, -1, -1),
         )  # fmt: skip
-        maps = heat_maps(pipeline.denoiser.denoise, views, 1 if sdxl.is_sdxl(pipeline) else None)  # [p, S, H, W]
+        at_once = 1 if sdxl.is_sdxl(pipeline) else None
+        maps = heat_maps(everywhere(pipeline.denoiser.denoise), views, at_once)  # [p, S, H, W]
         radius = round(self.near * max(maps.shape[-2:]))
         rows: list[Row] = []
         for place, pixel, at_levels in zip(self.places, pixels.tolist(), maps, strict=True):

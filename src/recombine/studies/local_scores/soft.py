@@ -29,7 +29,7 @@ WEIGHTS = (1.0, 10.0)
 
 def arms(base: ScenesRun, local: LocalConfig, weights: tuple[float, ...], reach: int) -> dict[str, Work]:
     """Exp 2 without a penalty, with one of each weight, and Exp 2L: the first and the last are runs of `length`."""
-    runs = length.arms(base, local, ("2", "2L"), (HEADLINE,), None)
+    runs = length.arms(base, local, ("2", "2L"), (HEADLINE,))
     plain = runs[arm_of("2", HEADLINE)]
     assert isinstance(plain, ScenesRun)
     softened: dict[str, Work] = {}
