@@ -9,7 +9,7 @@ from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.seeds import torch_seeded
-from recombine.training.capture import capture, new_stream
+from recombine.training.capture import capture, new_stream, repeat
 from recombine.training.execution import Execution
 from recombine.training.inference import FastDenoiser
 from recombine.training.replica import Replica, TrainingConfig
@@ -136,3 +136,15 @@ def _distance(one: Replica, other: Replica) -> float:
     apart = sum(float((a.detach() - b.detach()).double().square().sum()) for a, b in pairs)
     size = sum(float(b.detach().double().square().sum()) for _, b in pairs)
     return (apart / size) ** 0.5
+
+
+def test_work_that_needs_no_host_is_recorded_and_done_as_often_as_asked() -> None:
+    for times in (2, 3, 50):
+        number, total = torch.zeros((), dtype=torch.int64, device="cuda"), torch.zeros((), device="cuda")
+
+        def work(number: torch.Tensor = number, total: torch.Tensor = total) -> None:
+            number.add_(1)
+            total.add_(number)
+
+        repeat(work, times, torch.device("cuda"))
+        assert (number.item(), total.item()) == (times, times * (times + 1) / 2)

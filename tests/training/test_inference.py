@@ -110,3 +110,26 @@ def test_compiled_equals_eager(monkeypatch):
     fast.load(make_model(1).state_dict())
     other = fast.denoise(x, sigma, condition)
     torch.testing.assert_close(other, make_model(1).denoise(x, sigma, condition).detach(), rtol=0, atol=1e-5)
+
+
+def test_a_network_that_cannot_be_compiled_answers_without(monkeypatch):
+    """Recording stands for a GPU's: it asks once, and keeps the answer."""
+
+    def refuse(*_):
+        raise AssertionError("expected size 44==44")
+
+    x, sigma, condition = make_inputs()
+    monkeypatch.setattr(inference, "new_stream", lambda: None)
+    monkeypatch.setattr(inference, "capture", lambda work, stream: (lambda: None, work()))
+    monkeypatch.setattr(inference, "_compiled_denoise", refuse)
+    fast = FastDenoiser(make_model(0), Execution(compile=True, graphs=True))
+    with pytest.warns(UserWarning, match="goes on without: expected size"):
+        answer = fast.denoise(x, sigma, condition)
+    assert torch.equal(answer, make_model(0).eval().denoise(x, sigma, condition))
+    monkeypatch.setattr(inference, "_denoise", refuse)
+    with pytest.raises(AssertionError, match="44==44"):  # it is not the compiling
+        FastDenoiser(make_model(0), Execution(graphs=True)).denoise(x, sigma, condition)
+
+
+def test_it_is_on_the_device_that_was_named():
+    assert FastDenoiser(make_model(0), PLAIN).device == torch.device("cpu")

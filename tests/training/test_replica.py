@@ -18,7 +18,7 @@ from recombine.training import replica as module
 from recombine.training.execution import Execution
 from recombine.training.replica import EMA_RAMP, TrainingConfig, batch_loss
 from recombine.training.state import load_tensors, save_tensors
-from recombine.worlds.splits import draw, make_pool
+from recombine.worlds.splits import draw, make_pool, rows_of
 
 
 def copied(replica):
@@ -281,13 +281,15 @@ def test_a_compiled_loss_equals_the_eager_one_and_serves_every_replica(monkeypat
     monkeypatch.setattr(
         module, "compiled_loss", torch.compile(batch_loss, backend=counter, dynamic=False, fullgraph=True)
     )
+    rows = CompileCounterWithBackend("aot_eager")
+    monkeypatch.setattr(module, "compiled_rows", torch.compile(rows_of, backend=rows, dynamic=False, fullgraph=True))
     compiling, small = replace(Execution(), compile=True), UNetConfig(channels=4, multipliers=(1,))
     for order in (0, 1):  # the second replica has its own model, pool of another size, mask and drawer of noise levels
         monkeypatch.setattr(sys.modules[__name__], "POOL", make_pool(WORLD, SPLIT.replace(count=20 + order), 0))
         config = SHORT.replace(mask=0.3 * order)
         eager = advance(make_replica(config, network=small, order=order, init=order), 3)
         compiled = advance(make_replica(config, execution=compiling, network=small, order=order, init=order), 3)
-        assert counter.frame_count == 1
+        assert counter.frame_count == rows.frame_count == 1
         assert compiled.take_loss() == pytest.approx(eager.take_loss(), abs=1e-5)
         for name, tensor in copied(compiled).items():
             torch.testing.assert_close(tensor, copied(eager)[name], rtol=0, atol=1e-5, msg=name)
@@ -296,15 +298,44 @@ def test_a_compiled_loss_equals_the_eager_one_and_serves_every_replica(monkeypat
 
 def test_one_process_compiles_more_kinds_of_networks_than_torch_expects(monkeypatch):
     torch._dynamo.reset()
-    monkeypatch.setattr(
-        module, "compiled_loss", torch.compile(batch_loss, backend="eager", dynamic=False, fullgraph=True)
-    )
+    for name, function in (("compiled_loss", batch_loss), ("compiled_rows", rows_of)):
+        compiled = torch.compile(function, backend="eager", dynamic=False, fullgraph=True)
+        monkeypatch.setattr(module, name, compiled)
     with torch._dynamo.config.patch(recompile_limit=2):
         for channels in (4, 8, 12, 16):
             network = UNetConfig(channels=channels, multipliers=(1,))
             replica = make_replica(execution=replace(Execution(), compile=True), network=network)
             assert advance(replica, 1).take_loss() > 0
     torch._dynamo.reset()
+
+
+class Refused(Exception):
+    """What a compiler raises."""
+
+
+def test_a_network_that_cannot_be_compiled_is_trained_without(monkeypatch):
+    """Recording stands for a GPU's: it makes a step, and answers with it."""
+
+    def refuse(*_):
+        raise Refused("expected size 44==44, stride 9==1\nmore of it")
+
+    def record(replica):
+        before = copied(replica)
+        replica._step()
+        replica.restore(before)
+        return replica._step
+
+    monkeypatch.setattr(module, "compiled_loss", refuse)
+    monkeypatch.setattr(module, "compiled_rows", rows_of)
+    monkeypatch.setattr(module.Replica, "_capture", record)
+    replica, eager = make_replica(execution=Execution(compile=True, graphs=True)), make_replica()
+    with pytest.warns(UserWarning, match=r"goes on without: expected size 44==44, stride 9==1$"):
+        replica.prepare()
+    assert_same_bits(copied(advance(replica, 2)), copied(advance(eager, 2)))
+
+    monkeypatch.setattr(module, "batch_loss", refuse)
+    with pytest.raises(Refused):  # it is not the compiling
+        make_replica(execution=Execution(graphs=True)).prepare()
 
 
 def test_preparing_without_graphs_changes_nothing():

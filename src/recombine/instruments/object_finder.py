@@ -20,6 +20,7 @@ from recombine import seeds
 from recombine.errors import RunFailed, UserError
 from recombine.instruments.classifier import repeatable_convolutions
 from recombine.settings import Settings
+from recombine.training.capture import repeat
 from recombine.worlds.scene_layout import EXTENT
 from recombine.worlds.scenes import SceneWorld
 
@@ -190,22 +191,27 @@ def _trained(world: SceneWorld, config: FinderConfig, device: str) -> NetworkFin
     with seeds.torch_seeded(seed):
         network = HeatNetwork(world.pixels // side, config.width)
     network = network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-    optimizer = torch.optim.AdamW(network.parameters(), lr=config.rate, weight_decay=0.01)
+    # Step, rate and loss are on the device, so that a GPU can replay a step without the host.
+    step, rate, last = (images.new_zeros((), dtype=kind) for kind in (torch.int64, torch.float32, torch.float32))
+    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.01, capturable=images.is_cuda)
     offsets = torch.arange(config.batch, device=device)
-    loss = images.new_zeros(())
+
+    def advance() -> None:
+        rate.copy_(config.rate * torch.minimum((step + 1) / 20, 1 - step / config.steps))
+        key = seeds.keys(seed, "finder-order", step * config.batch + offsets)  # [batch]
+        row = seeds.bits(key, 1)[:, 0] * config.scenes >> 32
+        batch, centres = _vary(images[row], places[row], key, world, config)
+        loss = _loss(network(batch), centres * (side / world.pixels), present[row])
+        torch.autograd.backward(loss)
+        optimizer.step()
+        optimizer.zero_grad()
+        last.copy_(loss.detach())
+        step.add_(1)
+
     with repeatable_convolutions():
-        for step in range(config.steps):
-            rise, fall = (step + 1) / 20, 1 - step / config.steps
-            optimizer.param_groups[0]["lr"] = config.rate * min(rise, fall)
-            key = seeds.keys(seed, "finder-order", step * config.batch + offsets)  # [batch]
-            row = seeds.bits(key, 1)[:, 0] * config.scenes >> 32
-            batch, centres = _vary(images[row], places[row], key, world, config)
-            loss = _loss(network(batch), centres * (side / world.pixels), present[row])
-            torch.autograd.backward(loss)
-            optimizer.step()
-            optimizer.zero_grad()
-    if not loss.isfinite():
-        raise RunFailed(f"the loss of the object finder became {loss.item()}: lower its rate (now {config.rate:g})")
+        repeat(advance, config.steps, torch.device(device))
+    if not last.isfinite():
+        raise RunFailed(f"the loss of the object finder became {last.item()}: lower its rate (now {config.rate:g})")
     return NetworkFinder(network.eval().requires_grad_(False), world, config.most)
 
 
@@ -231,7 +237,8 @@ def _vary(
     amount = seeds.uniform(key, (3,), AMOUNT_LANE)[:, :, None, None, None]  # [n, 3, 1, 1, 1]
     mirrored = amount[:, 0] < 0.5
     images = torch.where(mirrored, images.flip(3), images)
-    places = torch.where(mirrored[:, :, 0] & places.new_tensor([True, False]).bool(), world.pixels - places, places)
+    across, down = places.unbind(2)  # [n, most] each
+    places = torch.stack([torch.where(mirrored[:, :, 0, 0], world.pixels - across, across), down], 2)
     images = images + amount[:, 1] * (_blurred(images, config.blur * world.pixels / world.grid) - images)
     noise = seeds.normal(key, images.shape[1:], NOISE_LANE)
     return (images + config.noise * amount[:, 2] * noise).clamp(-1, 1), places

@@ -29,6 +29,17 @@ def capture(work: Callable[[], T], stream: torch.cuda.Stream) -> tuple[Callable[
     return graph.replay, result
 
 
+def repeat(work: Callable[[], None], times: int, device: torch.device) -> None:
+    """Do work that needs nothing of the host so many times; on a GPU it is recorded on the way, and replayed."""
+    if device.type == "cuda" and times > WARMING:
+        replay, _ = capture(work, new_stream())  # warming up is the first times
+        work, times = replay, times - WARMING
+    for _ in range(times):
+        work()
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
 def _forget_workspaces() -> None:
     torch._C._cuda_clearCublasWorkspaces()
 

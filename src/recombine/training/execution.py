@@ -5,6 +5,7 @@ switches back to float32 eager.
 """
 
 import ctypes
+import warnings
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -72,6 +73,12 @@ def expect_many_networks() -> None:
     import torch._dynamo
 
     torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, NETWORKS)
+
+
+def warn_uncompiled(failure: Exception) -> None:
+    """Say that a network is used as it is, only slower, because this torch cannot compile it."""
+    what = (str(failure).strip().splitlines() or [type(failure).__name__])[0]
+    warnings.warn(f"a network cannot be compiled here and goes on without: {what}", stacklevel=2)
 
 
 def avoid_cudnn_attention() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from recombine.denoisers.contract import NetworkDenoiser
 from recombine.training.capture import capture, new_stream
-from recombine.training.execution import Execution, expect_many_networks
+from recombine.training.execution import Execution, expect_many_networks, warn_uncompiled
 
 
 class FastDenoiser:
@@ -54,7 +54,14 @@ class FastDenoiser:
         self, x: Tensor, sigma: Tensor, condition: Tensor | None
     ) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
         inputs = [None if t is None else t.clone() for t in (x, sigma, condition)]
-        graph, output = capture(lambda: self._denoise(*inputs), new_stream())  # type: ignore[arg-type]
+        try:
+            graph, output = capture(lambda: self._denoise(*inputs), new_stream())  # type: ignore[arg-type]
+        except Exception as failure:
+            if not self.execution.compile:
+                raise
+            warn_uncompiled(failure)
+            self.execution = self.execution.uncompiled
+            graph, output = capture(lambda: self._denoise(*inputs), new_stream())  # type: ignore[arg-type]
 
         def replay(*fresh: Tensor | None) -> Tensor:
             for place, value in zip(inputs, fresh, strict=True):

@@ -20,9 +20,9 @@ from recombine.diffusion.schedules import Schedule
 from recombine.errors import RunFailed
 from recombine.settings import Settings
 from recombine.training.capture import capture, new_stream
-from recombine.training.execution import Execution, avoid_cudnn_attention, expect_many_networks
+from recombine.training.execution import Execution, avoid_cudnn_attention, expect_many_networks, warn_uncompiled
 from recombine.training.penalty import penalised_loss
-from recombine.worlds.splits import Pool, draw
+from recombine.worlds.splits import DrawRows, Pool, draw, rows_of
 
 EMA_RAMP = 0.05  # the average never reaches back further than this fraction of the training so far
 
@@ -84,6 +84,7 @@ class Replica:
         self._first_key = seeds.fold(order_seed, "order") << 32
         self._offsets = torch.arange(config.batch, device=device)
         self._loss = compiled_loss if execution.compile else batch_loss
+        self._rows = compiled_rows if execution.compile else rows_of
         if execution.compile:
             expect_many_networks()
         avoid_cudnn_attention()
@@ -97,7 +98,14 @@ class Replica:
         if self._side is not None:
             torch.cuda.synchronize()
         if self.execution.graphs and self._replay is None:
-            self._replay = self._capture()
+            try:
+                self._replay = self._capture()
+            except Exception as failure:
+                if self._loss is batch_loss:
+                    raise
+                warn_uncompiled(failure)
+                self._loss = batch_loss
+                self._replay = self._capture()
 
     def step(self) -> None:
         """One batch: draw, loss, gradient, update, average."""
@@ -116,9 +124,8 @@ class Replica:
         key = self._first_key + self.seen + self._offsets  # [batch]
         self.rate.copy_(config.rate * _rate_factor(config, self.seen))
         with torch.autocast(self.seen.device.type, torch.bfloat16, enabled=self.execution.precision == "bfloat16"):
-            loss = self._loss(
-                self.model, *draw_batch(self.pool, key, config.mask), key, self._draw_sigma, config.weighting
-            )
+            drawn = draw_batch(self.pool, key, config.mask, self._rows)
+            loss = self._loss(self.model, *drawn, key, self._draw_sigma, config.weighting)
         torch.autograd.backward(loss)
         if config.clip is not None:
             torch.nn.utils.clip_grad_norm_(self.parameters, config.clip)
@@ -196,20 +203,25 @@ class Replica:
         assert self._side is not None
         before = {name: tensor.clone() for name, tensor in self.tensors().items()}
         loss_before = self.loss_sum.clone()
-        replay, _ = capture(self._step, self._side)
-        for name, tensor in self.tensors().items():
-            tensor.copy_(before[name])
-        self.loss_sum.copy_(loss_before)
-        torch.cuda.synchronize()
+        try:
+            replay, _ = capture(self._step, self._side)
+        finally:
+            for name, tensor in self.tensors().items():
+                tensor.copy_(before[name])
+            self.loss_sum.copy_(loss_before)
+            self.optimizer.zero_grad(set_to_none=True)
+            torch.cuda.synchronize()
         return replay
 
 
-def draw_batch(pool: Pool, key: Tensor, mask: float) -> tuple[Tensor, Tensor]:
+def draw_batch(
+    pool: Pool, key: Tensor, mask: float, draw_rows: DrawRows | None = None
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The images and conditions of these keys; where a concept is masked, its numbers are zero.  # [n, C, H, W], [n, K]
 
     Apart from the loss, so that one compiled loss serves pools of every size.
     """
-    images, condition = draw(pool, key)
+    images, condition = draw(pool, key, draw_rows)
     if mask:
         told = seeds.uniform(key, condition.shape[1:], lane=4)[:, pool.owner] >= mask  # one draw for a concept
         condition = condition * told
@@ -235,6 +247,7 @@ def batch_loss(
 
 
 compiled_loss = torch.compile(batch_loss, dynamic=False, fullgraph=True)  # one compile serves every replica
+compiled_rows = torch.compile(rows_of, dynamic=False, fullgraph=True)
 
 
 def _rate_factor(config: TrainingConfig, seen: Tensor) -> Tensor:

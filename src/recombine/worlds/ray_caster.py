@@ -39,7 +39,7 @@ MIRRORED_FADE = 0.6  # how fast the mirrored ground gets darker with the height 
 SHARPEST_SHADOW = 0.015  # half width of a shadow's edge where an object stands on the ground
 CONTACT = 0.7  # how much of the ambient light an object takes from what touches it
 
-CPU_RAYS, GPU_RAYS = 1 << 17, 1 << 22  # cast together: what fits a cache, and what keeps a GPU busy
+CPU_RAYS, GPU_RAYS = 1 << 17, 1 << 25  # cast together: what fits a cache, and what keeps a GPU busy
 
 
 @dataclass(frozen=True)
