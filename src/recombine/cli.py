@@ -127,6 +127,8 @@ def _parser() -> argparse.ArgumentParser:
     claims = with_store(with_json(command("claims", commands.show_claims)))
     claims.add_argument("study", nargs="?", metavar="STUDY")
     claims.add_argument("--results", action="store_true", help="the committed evidence instead of the store")
+    comparing = with_store(with_json(command("compare", commands.compare)))
+    comparing.add_argument("study", nargs="?", metavar="STUDY")
     with_plan(command("figure", commands.redraw))
     with_plan(command("adopt", commands.adopt))
     reporting = with_plan(command("report", commands.report))

@@ -109,20 +109,35 @@ def show_status(options: argparse.Namespace) -> None:
 
 def show_claims(options: argparse.Namespace) -> None:
     """Verdicts of what this store holds, or with --results of the committed evidence."""
-    from recombine.lab.results import read_claims, read_results
+    from recombine.lab.results import read_results
 
-    if options.results:
-        claims = read_results(_results_folder())
-    else:
-        paths = sorted(Path(options.store).glob("experiments/*/*/*/claims.json"))
-        claims = [claim for path in paths for claim in read_claims(path)]
-    if options.study:
-        _check_study(options.study, claims)
-        claims = [c for c in claims if options.study in (c["study"], f"{c['study']}/{c['experiment']}")]
+    claims = read_results(_results_folder()) if options.results else _claims_of_store(options, "*")
+    claims = _of_study(claims, options.study)
     if options.json:
         _print_json(claims)
         return
     _print_claims(claims)
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Verdicts of this store beside those of the committed evidence, where both judged the same claims."""
+    from recombine.lab.compare import pair_claims, summaries
+    from recombine.lab.report import interval_text, number_text
+    from recombine.lab.results import read_results
+
+    again = _of_study(_claims_of_store(options, "full"), options.study)
+    pairs = pair_claims(again, read_results(_results_folder()))
+    if options.json:
+        _print_json([{"committed": pair.committed, "again": pair.again, "judged": pair.judged} for pair in pairs])
+        return
+    if not pairs:
+        raise UserError(f"no claim in {options.store} was judged at full, as the committed evidence is: run one first")
+    for pair in pairs:
+        if pair.judged and not pair.same:
+            told = [f"{claim['verdict']}, {number_text(claim['estimate'])} ({interval_text(claim['interval'])})"
+                    for claim in (pair.committed, pair.again)]  # fmt: skip
+            print(f"{pair.experiment} {pair.again['claim']}: {pair.again['says']}\n  {told[0]}; again: {told[1]}")
+    print("\n".join(summaries(pairs)))
 
 
 def redraw(options: argparse.Namespace) -> None:
@@ -208,6 +223,14 @@ def _conclude(plans: Sequence[Any], store: Any, options: argparse.Namespace) -> 
         _print_json(judged)
 
 
+def _claims_of_store(options: argparse.Namespace, variants: str) -> list[dict[str, Any]]:
+    """What was judged in this store: at some budget, with or without changed settings."""
+    from recombine.lab.results import read_claims
+
+    paths = sorted(Path(options.store).glob(f"experiments/*/*/{variants}/claims.json"))
+    return [claim for path in paths for claim in read_claims(path)]
+
+
 def _print_claims(claims: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.markup import escape
@@ -229,13 +252,17 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
     Console(highlight=False).print(lines)
 
 
-def _check_study(name: str, claims: list[dict[str, Any]]) -> None:
+def _of_study(claims: list[dict[str, Any]], name: str | None) -> list[dict[str, Any]]:
+    """Those of a study or an experiment, if one is named."""
     from recombine.lab.experiment import find_experiment
     from recombine.studies import EXPERIMENTS
 
+    if name is None:
+        return claims
     known = {e.study for e in EXPERIMENTS.values()} | {c["study"] for c in claims}
     if name not in known | {f"{c['study']}/{c['experiment']}" for c in claims}:
         find_experiment(EXPERIMENTS, name)
+    return [c for c in claims if name in (c["study"], f"{c['study']}/{c['experiment']}")]
 
 
 def _plan(options: argparse.Namespace, address: str | None = None) -> Any:

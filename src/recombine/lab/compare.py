@@ -1,0 +1,51 @@
+"""Verdicts of a store beside those of the committed evidence: what a study gives when somebody runs it again."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+Claim = dict[str, Any]  # as in claims.json
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One claim, judged twice."""
+
+    committed: Claim
+    again: Claim
+
+    @property
+    def judged(self) -> bool:
+        """Whether both had the runs it takes."""
+        return all(claim["estimate"] is not None for claim in (self.committed, self.again))
+
+    @property
+    def same(self) -> bool:
+        return bool(self.committed["verdict"] == self.again["verdict"])
+
+    @property
+    def experiment(self) -> str:
+        return f"{self.again['study']}/{self.again['experiment']}"
+
+
+def pair_claims(again: Iterable[Claim], committed: Iterable[Claim]) -> list[Pair]:
+    """The claims that both have, at the same budget, in the order of those judged again."""
+    known = {_key(claim): claim for claim in committed}
+    return [Pair(known[_key(claim)], claim) for claim in again if _key(claim) in known]
+
+
+def summaries(pairs: Iterable[Pair]) -> list[str]:
+    """A line for each experiment: how many verdicts are the same."""
+    by_experiment: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        by_experiment.setdefault(pair.experiment, []).append(pair)
+    lines = []
+    for experiment, members in by_experiment.items():
+        judged = [pair for pair in members if pair.judged]
+        rest = f"; runs are missing for {len(members) - len(judged)}" if len(judged) < len(members) else ""
+        lines.append(f"{experiment}: {sum(p.same for p in judged)} of {len(judged)} verdicts are the same{rest}")
+    return lines
+
+
+def _key(claim: Claim) -> tuple[str, ...]:
+    return tuple(claim[name] for name in ("study", "experiment", "budget", "claim"))
