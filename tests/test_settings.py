@@ -176,8 +176,8 @@ def test_override_by_dotted_path():
         ("network.condition.hiden", "did you mean 'network.condition.hidden'?"),
         ("network.kondition.hidden", "did you mean 'network.condition'?"),
         ("training.batch.size", "did you mean 'training.batch'?"),
-        ("qqqqq", "the top level knows: seeds, world, network"),
-        ("", "the top level knows: seeds, world, network"),
+        ("qqqqq", "the top level knows: seeds, world, split"),
+        ("", "the top level knows: seeds, world, split"),
     ],
 )
 def test_override_of_an_unknown_path(dotted, hint):

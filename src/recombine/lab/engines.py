@@ -25,7 +25,7 @@ from recombine.training.execution import Execution, resolve_device
 FLEET = 16  # replicas that share a GPU; the gain is there from 8 on (benchmarks/README.md)
 SHARING = 4  # processes that share a GPU, at most: one at the device, others at what a processor does
 MEMORY = 24 << 30  # bytes of the device for each of them
-COMPILED_FROM = 1_000_000  # images of all runs with one kind of network: from about here on compiling pays
+COMPILED_FROM = 1_600_000  # images of all runs with one kind of network: from about here on compiling pays
 
 
 def run_local(

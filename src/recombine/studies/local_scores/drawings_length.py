@@ -224,8 +224,8 @@ def count_line(axes: Axes, table: pl.DataFrame, arm: str, instrument: str, color
 
 
 def _sets(table: pl.DataFrame) -> list[str]:
-    """The training sets that occur."""
-    return list(dict.fromkeys(arm.rsplit(" ", 1)[1] for arm in table["arm"].to_list()))
+    """The training sets that occur, smallest first."""
+    return sorted({arm.rsplit(" ", 1)[1] for arm in table["arm"].unique().to_list()})
 
 
 def _values(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> tuple[list[int], NDArray[np.float64]] | None:

@@ -265,8 +265,9 @@ SEEN = (
     "to 12 labels (chance 0.43), 0.37 from chance 0 to 1; the control with a U-Net of one level, as 2L has, after "
     "1,800,000 images 0.69 of single labels, too few for it to be judged, and 0.16 of 4 to 12 (0.15).",
     "2L does not go further than Exp 1, as it does in the paper: on a scale where 0 is chance and 1 every label met "
-    "it reaches 0.43, Exp 1 0.49 (LN5e fails). Of 3L with 0.46 it is undecided (LN5f), and so it is of 2L if its "
-    "embedding multiplies features, as that of Exp 1 does (0.47; LN5g); 2L linear, told as Exp 1 is and trained "
+    "it reaches 0.43, Exp 1 0.49 (LN5e fails; run again on a GPU with the same seeds, which does not give the same "
+    "bits, it is undecided: 0.05 less, -0.11 to 0.00). Of 3L with 0.46 it is undecided (LN5f), and so it is of 2L if "
+    "its embedding multiplies features, as that of Exp 1 does (0.47; LN5g); 2L linear, told as Exp 1 is and trained "
     "longer, has 0.48.",
     "How far they go depends on the rule. By the one that was fixed beforehand, recall of 0.9 up to K_max, Exp 1 ends "
     "at 2.8 on the mean (paper: 7), 2L at 0.8 and 3L at 1.6 (9), Exp 3 at 1.0 (3), Exp 2 at 0.6 (2): recall falls "
