@@ -336,6 +336,7 @@ def test_fleets_take_turns_in_processes_that_share_a_device(
     [line] = run_local([lost, *runs], store, "cuda", news.append)
     assert "lower training.rate" in line
     assert [store.run(run.address).done for run in (lost, *runs)] == [False, True, True, True]
+    assert [store.run(run.address).outcome()["fleet"] for run in runs] == [4, 4, 2]  # of runs that share the device
     processes = {(store.run(run.address).path / "lock").read_text() for run in (lost, *runs)}
     assert len(processes) == 2
     assert not multiprocessing.active_children()

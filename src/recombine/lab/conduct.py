@@ -68,7 +68,8 @@ def conduct(
             try:
                 *_, parent, _ = (None, *config.ancestry())
                 start = None if parent is None else store.run(parent.address)
-                trainees.append(_Run(config, folder, start, execution, report, samplers, len(missing)).trainee())
+                sharing = len(missing) * execution.sharing
+                trainees.append(_Run(config, folder, start, execution, report, samplers, sharing).trainee())
             except UserError as failure:  # of this run alone: the others go on
                 failures.append(str(failure))
         try:
@@ -201,7 +202,7 @@ def _execution_of(folder: RunFolder, asked: Execution, origin: dict[str, str]) -
         except (KeyError, TypeError):
             raise RunFailed(f"{folder.provenance_path} does not say how the run began: move the folder away") from None
         if began.device.partition(":")[0] == asked.device.partition(":")[0]:
-            return replace(began, device=asked.device)
+            return replace(began, device=asked.device, sharing=asked.sharing)
     torch.set_num_threads(asked.threads)
     write_json(folder.provenance_path, {"started": now(), **describe_machine(asked), **origin})
     return asked

@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import torch
 
@@ -62,8 +63,10 @@ def _run_generation(
     if device.startswith("cuda"):
         computations = [work for work in pending if not isinstance(work, Run)]
         packs = list(_fleets([work for work in pending if isinstance(work, Run)], choose(device)))
+        workers = min(workers or _sharing(device, cores), len(packs))
+        packs = [replace(pack, execution=replace(pack.execution, sharing=workers)) for pack in packs]
         with _beside(computations, store, report, max(1, cores // 2)) as failures:
-            trained = _run(packs, store, report, workers or _sharing(device, cores))
+            trained = _run(packs, store, report, workers)
         return failures + trained
     workers = min(workers or cores, len(pending))
     execution = choose(device, threads=cores) if workers == 1 else choose(device)
@@ -72,7 +75,7 @@ def _run_generation(
 
 def _run(packs: Sequence[Pack], store: Store, report: Report, workers: int) -> list[str]:
     """In this process, if one is enough."""
-    if min(workers, len(packs)) > 1:
+    if workers > 1:
         return run_packs(packs, store, report, workers)
     return [line for pack in packs for line in do(pack, store, report)]
 

@@ -29,6 +29,7 @@ class Execution:
     compile: bool = False
     graphs: bool = False
     threads: int = 1
+    sharing: int = 1  # processes that share the device, and so its seconds
 
     @classmethod
     def fastest(cls, device: str = "auto", threads: int = 1) -> "Execution":
