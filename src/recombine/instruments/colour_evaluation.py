@@ -33,7 +33,7 @@ from recombine.worlds.scene_colours import ColouredScenes
 from recombine.worlds.splits import NODE_STRIDE
 
 PAIR, LINEAR = "colour.pair", "colour.pair.linear"  # both colours told, or the scores of either added
-CHUNK = 64  # draws of rendered scenes at once
+CHUNK = 64  # draws at once, of rendered scenes or of noise
 DATA, PIXELS, BOTTLENECK = "data", "pixels", "middle"  # representations that cosines are of
 
 
@@ -150,14 +150,17 @@ def model_cosines(
     """Cosines of every pair in the answer and in every stage of the network; all labels share the noise of a draw."""
     colours = len(world.names)
     told = torch.cat([torch.eye(colours), torch.zeros(1, colours)]).to(device)  # the background last
-    sigma = torch.full((len(told),), float(schedule.start_scale), device=device)
     gathered = {name: Directions() for name in (PIXELS, *stages(model))}
-    for draw in range(draws):
-        key = seeds.keys(seed, "colour-cosines", torch.tensor([draw], device=device))
-        x = (sigma[0] * seeds.normal(key, world.image_shape)).repeat(len(told), 1, 1, 1)
-        gathered[PIXELS].add(model.denoise(x, sigma, told).flatten(1))
-        for name, heard in activations(model, x, sigma, told, list(stages(model))).items():
-            gathered[name].add(heard)
+    for some in torch.split(torch.arange(draws, device=device), CHUNK):
+        noise = seeds.normal(seeds.keys(seed, "colour-cosines", some), world.image_shape)
+        labels = told.repeat(len(some), 1)  # the labels of a draw stand together
+        x = (schedule.start_scale * noise).repeat_interleave(len(told), 0)
+        sigma = torch.full((len(x),), float(schedule.start_scale), device=device)
+        heard = {PIXELS: model.denoise(x, sigma, labels).flatten(1)}
+        heard |= activations(model, x, sigma, labels, list(stages(model)))
+        for name, points in heard.items():
+            for draw in torch.split(points, len(told)):
+                gathered[name].add(draw)
     return [row for name, directions in gathered.items() for row in _cosine_rows(name, directions, world)]
 
 
