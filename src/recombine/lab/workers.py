@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -33,12 +34,12 @@ class Pack:
     work: Sequence[Work]
     execution: Execution
 
-    @property
+    @cached_property
     def images(self) -> frozenset[str]:
         """The sets of images that its runs are trained on."""
         return frozenset(work.images for work in self.work if isinstance(work, Run))
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[str]:
         """The kinds of networks that it has to make ready."""
         return frozenset(work.likeness for work in self.work if isinstance(work, Run))
