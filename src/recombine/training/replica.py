@@ -104,7 +104,7 @@ class Replica:
                 if self._loss is batch_loss:
                     raise
                 warn_uncompiled(failure)
-                self._loss = batch_loss
+                self._loss, self._rows = batch_loss, rows_of
                 self._replay = self._capture()
 
     def step(self) -> None:
@@ -214,9 +214,7 @@ class Replica:
         return replay
 
 
-def draw_batch(
-    pool: Pool, key: Tensor, mask: float, draw_rows: DrawRows | None = None
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+def draw_batch(pool: Pool, key: Tensor, mask: float, draw_rows: DrawRows | None = None) -> tuple[Tensor, Tensor]:
     """The images and conditions of these keys; where a concept is masked, its numbers are zero.  # [n, C, H, W], [n, K]
 
     Apart from the loss, so that one compiled loss serves pools of every size.
