@@ -6,15 +6,17 @@ switches back to float32 eager.
 
 import ctypes
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import torch
 
 from recombine.errors import UserError
 
 Precision = Literal["float32", "bfloat16"]
+T = TypeVar("T")
 
 NETWORKS = 128  # kinds of networks that one process may compile
 
@@ -76,10 +78,19 @@ def expect_many_networks() -> None:
     torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, NETWORKS)
 
 
-def warn_uncompiled(failure: Exception) -> None:
-    """Say that a network is used as it is, only slower, because this torch cannot compile it."""
-    what = (str(failure).strip().splitlines() or [type(failure).__name__])[0]
-    warnings.warn(f"a network cannot be compiled here and goes on without: {what}", stacklevel=2)
+def compiled_if_possible(attempt: Callable[[], T], compiled: bool, give_up: Callable[[], None]) -> T:
+    """What the attempt gives. If it fails with a compiled network, it is made again after `give_up` has seen to it that
+    the network is used as it is, only slower: there are networks that a version of torch cannot compile.
+    """
+    try:
+        return attempt()
+    except Exception as failure:
+        if not compiled:
+            raise
+        what = (str(failure).strip().splitlines() or [type(failure).__name__])[0]
+        warnings.warn(f"a network cannot be compiled here and goes on without: {what}", stacklevel=2)
+    give_up()
+    return attempt()
 
 
 def avoid_cudnn_attention() -> None:

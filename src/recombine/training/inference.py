@@ -11,7 +11,7 @@ from torch import Tensor
 
 from recombine.denoisers.contract import NetworkDenoiser
 from recombine.training.capture import capture, new_stream
-from recombine.training.execution import Execution, expect_many_networks, warn_uncompiled
+from recombine.training.execution import Execution, compiled_if_possible, expect_many_networks
 
 
 class FastDenoiser:
@@ -50,18 +50,18 @@ class FastDenoiser:
         with torch.autocast(x.device.type, torch.bfloat16, enabled=self.execution.precision == "bfloat16"):
             return call(self.model, x, sigma, condition)
 
+    def _give_up_compiling(self) -> None:
+        self.execution = self.execution.uncompiled
+
     def _capture(
         self, x: Tensor, sigma: Tensor, condition: Tensor | None
     ) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
         inputs = [None if t is None else t.clone() for t in (x, sigma, condition)]
-        try:
-            graph, output = capture(lambda: self._denoise(*inputs), new_stream())  # type: ignore[arg-type]
-        except Exception as failure:
-            if not self.execution.compile:
-                raise
-            warn_uncompiled(failure)
-            self.execution = self.execution.uncompiled
-            graph, output = capture(lambda: self._denoise(*inputs), new_stream())  # type: ignore[arg-type]
+        graph, output = compiled_if_possible(
+            lambda: capture(lambda: self._denoise(*inputs), new_stream()),  # type: ignore[arg-type]
+            self.execution.compile,
+            self._give_up_compiling,
+        )
 
         def replay(*fresh: Tensor | None) -> Tensor:
             for place, value in zip(inputs, fresh, strict=True):

@@ -20,7 +20,12 @@ from recombine.diffusion.schedules import Schedule
 from recombine.errors import RunFailed
 from recombine.settings import Settings
 from recombine.training.capture import capture, new_stream
-from recombine.training.execution import Execution, avoid_cudnn_attention, expect_many_networks, warn_uncompiled
+from recombine.training.execution import (
+    Execution,
+    avoid_cudnn_attention,
+    compiled_if_possible,
+    expect_many_networks,
+)
 from recombine.training.penalty import penalised_loss
 from recombine.worlds.splits import DrawRows, Pool, draw, rows_of
 
@@ -98,14 +103,7 @@ class Replica:
         if self._side is not None:
             torch.cuda.synchronize()
         if self.execution.graphs and self._replay is None:
-            try:
-                self._replay = self._capture()
-            except Exception as failure:
-                if self._loss is batch_loss:
-                    raise
-                warn_uncompiled(failure)
-                self._loss, self._rows = batch_loss, rows_of
-                self._replay = self._capture()
+            self._replay = compiled_if_possible(self._capture, self.execution.compile, self._give_up_compiling)
 
     def step(self) -> None:
         """One batch: draw, loss, gradient, update, average."""
@@ -198,6 +196,9 @@ class Replica:
             for tensor in adam.values():
                 tensor.zero_()
 
+    def _give_up_compiling(self) -> None:
+        self._loss, self._rows = batch_loss, rows_of
+
     def _capture(self) -> Callable[[], None]:
         """The whole step as one CUDA graph; what warming up changed is put back."""
         assert self._side is not None
@@ -214,7 +215,7 @@ class Replica:
         return replay
 
 
-def draw_batch(pool: Pool, key: Tensor, mask: float, draw_rows: DrawRows | None = None) -> tuple[Tensor, Tensor]:
+def draw_batch(pool: Pool, key: Tensor, mask: float, draw_rows: DrawRows = rows_of) -> tuple[Tensor, Tensor]:
     """The images and conditions of these keys; where a concept is masked, its numbers are zero.  # [n, C, H, W], [n, K]
 
     Apart from the loss, so that one compiled loss serves pools of every size.

@@ -149,24 +149,24 @@ def make_pool(world: World, split: Split, seed: int, device: torch.device | str 
     )
 
 
-DrawRows = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # rows_of, or the same compiled
-
-
-def draw(pool: Pool, key: Tensor, draw_rows: DrawRows | None = None) -> tuple[Tensor, Tensor]:
-    """One image and its condition for each key: a node by frequency, then an image of it, with replacement.
-
-    Elementwise tensor operations only, so it runs inside a compiled step or a captured CUDA graph.
-    """
-    row = (draw_rows or rows_of)(key, pool.cumulative, pool.starts, pool.counts)
-    return pool.images[row], pool.conditions[row]
-
-
 def rows_of(key: Tensor, cumulative: Tensor, starts: Tensor, counts: Tensor) -> Tensor:
     """The row of a pool that each key draws: a hundred small steps, which a GPU is glad to have compiled.  # [n]"""
     words = seeds.bits(key, 2, DRAW_LANE)  # [n, 2], 32 bits each
     place = (words[:, :1] >> 8).float() * 2.0**-24  # in [0, 1), exact
     node = (place >= cumulative).sum(1)  # [n]; nodes of frequency zero are stepped over
     return starts[node] + (words[:, 1] * counts[node] >> 32)  # integer product: no rounding
+
+
+DrawRows = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # rows_of, or the same compiled
+
+
+def draw(pool: Pool, key: Tensor, draw_rows: DrawRows = rows_of) -> tuple[Tensor, Tensor]:
+    """One image and its condition for each key: a node by frequency, then an image of it, with replacement.
+
+    Elementwise tensor operations only, so it runs inside a compiled step or a captured CUDA graph.
+    """
+    row = draw_rows(key, pool.cumulative, pool.starts, pool.counts)
+    return pool.images[row], pool.conditions[row]
 
 
 def real_images(world: World, nodes: Sequence[str], per_node: int, seed: int, name: str) -> tuple[Tensor, Tensor]:
