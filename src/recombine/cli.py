@@ -129,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     claims.add_argument("--results", action="store_true", help="the committed evidence instead of the store")
     comparing = with_store(with_json(command("compare", commands.compare)))
     comparing.add_argument("study", nargs="?", metavar="STUDY")
+    comparing.add_argument("--publish", action="store_true", help="keep this second run beside the evidence")
     with_plan(command("figure", commands.redraw))
     with_plan(command("adopt", commands.adopt))
     reporting = with_plan(command("report", commands.report))

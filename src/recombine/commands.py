@@ -4,7 +4,7 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +120,15 @@ def show_claims(options: argparse.Namespace) -> None:
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Verdicts of this store beside those of the committed evidence, where both judged the same claims."""
+    """Verdicts of this store beside those of the committed evidence; with --publish, keep them there."""
     from recombine.lab.compare import pair_claims, summaries
     from recombine.lab.report import interval_text, number_text
     from recombine.lab.results import read_results
 
     again = _of_study(_claims_of_store(options, "full"), options.study)
     pairs = pair_claims(again, read_results(_results_folder()))
+    if options.publish:
+        _publish_again(dict.fromkeys(pair.experiment for pair in pairs), options)
     if options.json:
         _print_json([{"committed": pair.committed, "again": pair.again, "judged": pair.judged} for pair in pairs])
         return
@@ -138,6 +140,17 @@ def compare(options: argparse.Namespace) -> None:
                     for claim in (pair.committed, pair.again)]  # fmt: skip
             print(f"{pair.experiment} {pair.again['claim']}: {pair.again['says']}\n  {told[0]}; again: {told[1]}")
     print("\n".join(summaries(pairs)))
+
+
+def _publish_again(addresses: Iterable[str], options: argparse.Namespace) -> None:
+    from recombine.lab.again import publish_again
+    from recombine.lab.experiment import find_experiment
+    from recombine.lab.results import write_page
+    from recombine.studies import EXPERIMENTS
+
+    for address in addresses:
+        publish_again(find_experiment(EXPERIMENTS, address), _store(options), _results_folder())
+    write_page(_results_folder())
 
 
 def redraw(options: argparse.Namespace) -> None:
@@ -225,7 +238,7 @@ def _conclude(plans: Sequence[Any], store: Any, options: argparse.Namespace) -> 
 
 def _claims_of_store(options: argparse.Namespace, variants: str) -> list[dict[str, Any]]:
     """What was judged in this store: at some budget, with or without changed settings."""
-    from recombine.lab.results import read_claims
+    from recombine.lab.claims import read_claims
 
     paths = sorted(Path(options.store).glob(f"experiments/*/*/{variants}/claims.json"))
     return [claim for path in paths for claim in read_claims(path)]

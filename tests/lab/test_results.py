@@ -7,8 +7,9 @@ import pytest
 from PIL import Image
 
 from recombine.errors import RunFailed
+from recombine.lab.claims import read_claims
 from recombine.lab.experiment import Plan, make_plan
-from recombine.lab.results import _lean, publish, read_claims, read_results, renew, results_page
+from recombine.lab.results import _lean, publish, read_results, renew, results_page
 from recombine.lab.store import Store
 from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.emergence import EXPERIMENT

@@ -6,13 +6,17 @@ it does, undecided otherwise, and always undecided on fewer than five seeds.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from recombine.errors import RunFailed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,6 +79,17 @@ def judge_all(
             "note": judgement.note,
         }
     return list(judged.values())
+
+
+def read_claims(path: Path) -> list[dict[str, Any]]:
+    """The judged claims in one claims.json."""
+    try:
+        claims = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        claims = None
+    if not isinstance(claims, list):
+        raise RunFailed(f"{path} is not readable as JSON: make it again with `recombine report`")
+    return claims
 
 
 def verdict_above(interval: Interval | None, bound: float, n: int) -> Verdict:

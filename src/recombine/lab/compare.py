@@ -1,6 +1,6 @@
 """Verdicts of a store beside those of the committed evidence: what a study gives when somebody runs it again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,12 +39,14 @@ def summaries(pairs: Iterable[Pair]) -> list[str]:
     by_experiment: dict[str, list[Pair]] = {}
     for pair in pairs:
         by_experiment.setdefault(pair.experiment, []).append(pair)
-    lines = []
-    for experiment, members in by_experiment.items():
-        judged = [pair for pair in members if pair.judged]
-        rest = f"; runs are missing for {len(members) - len(judged)}" if len(judged) < len(members) else ""
-        lines.append(f"{experiment}: {sum(p.same for p in judged)} of {len(judged)} verdicts are the same{rest}")
-    return lines
+    return [f"{experiment}: {summary(members)}" for experiment, members in by_experiment.items()]
+
+
+def summary(pairs: Sequence[Pair]) -> str:
+    """How many verdicts of one experiment are the same."""
+    judged = [pair for pair in pairs if pair.judged]
+    rest = f"; runs are missing for {len(pairs) - len(judged)}" if len(judged) < len(pairs) else ""
+    return f"{sum(pair.same for pair in judged)} of {len(judged)} verdicts are the same{rest}"
 
 
 def _key(claim: Claim) -> tuple[str, ...]:

@@ -6,13 +6,13 @@ An experiment's evidence is its table, verdicts, pictures and provenance; the ta
 from __future__ import annotations
 
 import io
-import json
+import shutil
 from pathlib import Path
 from typing import Any
 
-from recombine.errors import RunFailed
 from recombine.files import read_json, write_json, write_whole
-from recombine.lab.claims import judge_all
+from recombine.lab.again import AGAIN, again_facts, other_verdict, read_again, renew_again
+from recombine.lab.claims import judge_all, read_claims
 from recombine.lab.conclude import variant
 from recombine.lab.experiment import Experiment, Plan
 from recombine.lab.figures import figure_bytes
@@ -25,15 +25,19 @@ VISIBLE, FEW_PIXELS = 32, 0.002  # of 255: a colour that is seen to differ; the 
 
 
 def publish(plan: Plan, store: Store, results: Path) -> Path:
-    """Copy the evidence of a concluded experiment into `results/STUDY/EXPERIMENT/` and renew RESULTS.md."""
+    """Copy the evidence of a concluded experiment into `results/STUDY/EXPERIMENT/` and renew RESULTS.md.
+
+    What was run again beside older evidence is not kept.
+    """
     source = store.experiment(plan.experiment.study, plan.experiment.name, variant(plan))
     target = results / plan.experiment.study / plan.experiment.name
+    shutil.rmtree(target / AGAIN, ignore_errors=True)
     for path in sorted(source.iterdir()):
         if path.suffix == ".png":
             write_whole(target / path.name, _lean(path.read_bytes()))
         elif path.name in ("claims.json", "table.parquet", "provenance.json"):
             write_whole(target / path.name, path.read_bytes())
-    write_whole(results.parent / "RESULTS.md", results_page(results))
+    write_page(results)
     return target
 
 
@@ -69,11 +73,12 @@ def renew(experiment: Experiment, results: Path) -> list[dict[str, Any]]:
     claims = judge_all(experiment.claims, table, experiment.study, experiment.name, source["budget"])
     write_json(folder / "claims.json", claims)
     write_json(folder / "provenance.json", source | {"seen": list(experiment.seen)})
+    renew_again(experiment, folder)
     arm, config = next(iter(source["configs"].items()))
     kind = type(experiment.budgets[source["budget"]].arms[arm])
     for name, drawing in experiment.draw(table, build(kind, config)).items():
         write_whole(folder / f"{name}.png", _lean(figure_bytes(drawing.figure, "png")))
-    write_whole(results.parent / "RESULTS.md", results_page(results))
+    write_page(results)
     return claims
 
 
@@ -82,15 +87,9 @@ def read_results(results: Path) -> list[dict[str, Any]]:
     return [claim for path in sorted(results.glob("*/*/claims.json")) for claim in read_claims(path)]
 
 
-def read_claims(path: Path) -> list[dict[str, Any]]:
-    """The judged claims in one claims.json."""
-    try:
-        claims = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        claims = None
-    if not isinstance(claims, list):
-        raise RunFailed(f"{path} is not readable as JSON: make it again with `recombine report`")
-    return claims
+def write_page(results: Path) -> None:
+    """Renew RESULTS.md, beside the folder of results."""
+    write_whole(results.parent / "RESULTS.md", results_page(results))
 
 
 def results_page(results: Path) -> str:
@@ -103,7 +102,8 @@ def results_page(results: Path) -> str:
         "In brackets beside the paper's words: the rule that judges them. Intervals of means over seeds are Student's, "
         "of shares of seeds exact (Clopper and Pearson), of medians and other statistics bootstrap. A claim holds if "
         "all of the interval agrees, fails if none does; one about every seed fails if one seed differs. Fewer than "
-        "five seeds decide nothing.",
+        "five seeds decide nothing. Where an experiment was run again with the same seeds, which on a GPU does not "
+        "give the same bits, a verdict that came out otherwise stands beside the first.",
         "",
     ]
     for path in sorted(results.glob("*/*/claims.json")):
@@ -125,10 +125,12 @@ def _results_section(folder: Path, root: Path) -> list[str]:
         f"{source['device_seconds']:,.0f} s on {machine['device']}{_beside(source)}",
         f"trained {', '.join(source['trained'])}",
         f"torch {machine['torch']}, Python {machine['python']}, recombine {machine['recombine']}",
+        *([again_facts(folder)] if (folder / AGAIN).exists() else []),
     )
+    others = {pair.committed["claim"]: other_verdict(pair) for pair in read_again(folder)}
     rows = [
         f"| {c['claim']} | {c['says']} | {c['paper']} | {number_text(c['estimate'])} | {interval_text(c['interval'])} "
-        f"| {c['n']} | **{c['verdict']}** |"
+        f"| {c['n']} | **{c['verdict']}**{others.get(c['claim'], '')} |"
         for c in claims
     ]
     heading = ["| claim | says | paper | ours | 95% interval | n | verdict |", "|---|---|---|---|---|---|---|"]
