@@ -1,6 +1,6 @@
 """An experiment run again with the same seeds, kept beside its evidence in `results/STUDY/EXPERIMENT/again/`.
 
-On a GPU the same seeds do not give the same bits. A verdict that comes out otherwise lies within what a sitting alone
+On a GPU the same seeds need not give the same bits. A verdict that comes out otherwise lies within what a sitting alone
 can change, so the page of results says it.
 """
 

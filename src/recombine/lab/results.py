@@ -102,7 +102,7 @@ def results_page(results: Path) -> str:
         "In brackets beside the paper's words: the rule that judges them. Intervals of means over seeds are Student's, "
         "of shares of seeds exact (Clopper and Pearson), of medians and other statistics bootstrap. A claim holds if "
         "all of the interval agrees, fails if none does; one about every seed fails if one seed differs. Fewer than "
-        "five seeds decide nothing. Where an experiment was run again with the same seeds, which on a GPU does not "
+        "five seeds decide nothing. Where an experiment was run again with the same seeds, which on a GPU need not "
         "give the same bits, a verdict that came out otherwise stands beside the first.",
         "",
     ]

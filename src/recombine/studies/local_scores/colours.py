@@ -87,8 +87,8 @@ SEEN = (
     "0.80 (0.11) and 0.48 (0.21); of six, both hardly more than chance.",
     "Interference is not what decides. Pairs whose colours differ alike from the ground in pixels are drawn better, "
     "not worse, by adding scores (rank correlation 0.54) and told both (0.70): CO4 fails the other way round, and so "
-    "does the parent's pair, yellow and blue against yellow and red (CO4d). A guess, not tested: bright and dark "
-    "colours pull the same pixels in opposite directions.",
+    "does the parent's pair, yellow and blue against yellow and red (CO4d; run again it is undecided). A guess, not "
+    "tested: bright and dark colours pull the same pixels in opposite directions.",
     "Colours are nearer to orthogonal than in pixels (0.60) in the first block (0.35), and farther from it in the "
     "bottleneck (0.86; CO3 fails). The model's pixels have the cosines of the data (rank correlation 0.97), as they "
     "must.",

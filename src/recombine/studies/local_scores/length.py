@@ -265,9 +265,9 @@ SEEN = (
     "to 12 labels (chance 0.43), 0.37 from chance 0 to 1; the control with a U-Net of one level, as 2L has, after "
     "1,800,000 images 0.69 of single labels, too few for it to be judged, and 0.16 of 4 to 12 (0.15).",
     "2L does not go further than Exp 1, as it does in the paper: on a scale where 0 is chance and 1 every label met "
-    "it reaches 0.43, Exp 1 0.49 (LN5e fails; run again on a GPU with the same seeds, which does not give the same "
-    "bits, it is undecided: 0.05 less, -0.11 to 0.00). Of 3L with 0.46 it is undecided (LN5f), and so it is of 2L if "
-    "its embedding multiplies features, as that of Exp 1 does (0.47; LN5g); 2L linear, told as Exp 1 is and trained "
+    "it reaches 0.43, Exp 1 0.49 (LN5e fails, run again too; in a third run, which was not finished, it was "
+    "undecided: 0.05 less, -0.11 to 0.00). Of 3L with 0.46 it is undecided (LN5f), and so it is of 2L if its "
+    "embedding multiplies features, as that of Exp 1 does (0.47; LN5g); 2L linear, told as Exp 1 is and trained "
     "longer, has 0.48.",
     "How far they go depends on the rule. By the one that was fixed beforehand, recall of 0.9 up to K_max, Exp 1 ends "
     "at 2.8 on the mean (paper: 7), 2L at 0.8 and 3L at 1.6 (9), Exp 3 at 1.0 (3), Exp 2 at 0.6 (2): recall falls "
@@ -280,8 +280,9 @@ SEEN = (
     "1.5, recall of 0.9 4.4, a constant 5 2.9. Both local networks above Exp 1 come back by counting alone.",
     "In local networks labels that stand apart are met nearly as often among many. Of labels with no other in the 5 x "
     "5 cells around them 2L meets 0.87 among 7 to 12 (chance 0.52) and 0.91 among 2 or 3 (0.36), 3L 0.85 (0.54) and "
-    "0.92 (0.28); whether they keep at least 0.8 of what they meet above chance is not decided (LN6a, LN6b). Exp 1 "
-    "does not: 0.73 (0.45) and 0.95 (0.27; LN6c), and both meet more than it (LN6d, LN6e).",
+    "0.92 (0.28); whether they keep at least 0.8 of what they meet above chance is not decided (LN6a, LN6b; run "
+    "again 2L does, by a hair). Exp 1 does not: 0.73 (0.45) and 0.95 (0.27; LN6c), and both meet more than it "
+    "(LN6d, LN6e).",
     "How labels enter matters as much. As a channel of the image Exp 2 meets 0.78 of 4 to 12 labels (chance 0.50) "
     "where it had 0.07 (0.06; LN7a), about what Exp 1 has embedded and less than Exp 1 in the same way (0.85, 0.53); "
     "K_max is 4.4 for Exp 1, 3.0 for Exp 2 and, as a channel of each patch, 4.6 for 2L. Of labels that stand apart 2L "
