@@ -120,14 +120,13 @@ def show_claims(options: argparse.Namespace) -> None:
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Verdicts of this store beside those of the committed evidence; with --publish, keep them there."""
-    from recombine.lab.compare import pair_claims, summaries
-    from recombine.lab.report import interval_text, number_text
+    """Verdicts of this store beside those of the committed evidence; with --publish, keep this second run there."""
+    from recombine.lab.compare import pair_claims, summaries, verdict_text
     from recombine.lab.results import read_results
 
     again = _of_study(_claims_of_store(options, "full"), options.study)
     pairs = pair_claims(again, read_results(_results_folder()))
-    if options.publish:
+    if options.publish and pairs:
         _publish_again(dict.fromkeys(pair.experiment for pair in pairs), options)
     if options.json:
         _print_json([{"committed": pair.committed, "again": pair.again, "judged": pair.judged} for pair in pairs])
@@ -136,9 +135,8 @@ def compare(options: argparse.Namespace) -> None:
         raise UserError(f"no claim in {options.store} was judged at full, as the committed evidence is: run one first")
     for pair in pairs:
         if pair.judged and not pair.same:
-            told = [f"{claim['verdict']}, {number_text(claim['estimate'])} ({interval_text(claim['interval'])})"
-                    for claim in (pair.committed, pair.again)]  # fmt: skip
-            print(f"{pair.experiment} {pair.again['claim']}: {pair.again['says']}\n  {told[0]}; again: {told[1]}")
+            print(f"{pair.experiment} {pair.again['claim']}: {pair.again['says']}")
+            print(f"  {verdict_text(pair.committed)}; again {verdict_text(pair.again)}")
     print("\n".join(summaries(pairs)))
 
 
@@ -148,9 +146,9 @@ def _publish_again(addresses: Iterable[str], options: argparse.Namespace) -> Non
     from recombine.lab.results import write_page
     from recombine.studies import EXPERIMENTS
 
-    for address in addresses:
-        publish_again(find_experiment(EXPERIMENTS, address), _store(options), _results_folder())
-    write_page(_results_folder())
+    results = _results_folder()
+    publish_again((find_experiment(EXPERIMENTS, address) for address in addresses), _store(options), results)
+    write_page(results)
 
 
 def redraw(options: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from recombine.lab.experiment import Plan, make_plan
 from recombine.lab.results import publish, renew, results_page
 from recombine.lab.store import Store
 from recombine.studies.concept_graphs.emergence import EXPERIMENT
+from recombine.studies.concept_graphs.signal import EXPERIMENT as SIGNAL
 
 NAME = EXPERIMENT.address
 
@@ -56,11 +57,15 @@ def change(folder: Path, finished: str | None = None, **facts: Any) -> None:
     (folder / "provenance.json").write_text(json.dumps(source))
 
 
+def keep(second: Path, results: Path) -> Path:
+    publish_again([EXPERIMENT], Store(second), results)
+    return results / NAME / "again"
+
+
 def test_a_second_run_is_kept_and_told_on_the_page(results: Path, second: Path) -> None:
     assert "run again" not in results_page(results).partition("## ")[2]
     assert read_again(results / NAME) == []
-    kept = publish_again(EXPERIMENT, Store(second), results)
-    assert kept == results / NAME / "again"
+    kept = keep(second, results)
     source = second / "experiments" / NAME / "full"
     for name in ("claims.json", "table.parquet"):
         assert (kept / name).read_bytes() == (source / name).read_bytes()
@@ -75,7 +80,7 @@ def test_a_second_run_is_kept_and_told_on_the_page(results: Path, second: Path) 
     assert page.count("; again ") == 1
     (row,) = (line for line in page.splitlines() if "; again " in line)
     assert row.startswith(f"| {pairs[1].committed['claim']} |")
-    assert row.endswith("| **undecided**; again fails: 0.125 (0.25 to 0.75) |")
+    assert row.endswith("| **undecided**; again fails, 0.125 (0.25 to 0.75) |")
 
 
 def test_a_second_run_is_whole_of_the_same_plan_and_not_the_first(results: Path, second: Path) -> None:
@@ -88,26 +93,32 @@ def test_a_second_run_is_whole_of_the_same_plan_and_not_the_first(results: Path,
     ):
         (folder / "provenance.json").write_text(json.dumps(wrong))
         with pytest.raises(UserError, match=complaint):
-            publish_again(EXPERIMENT, Store(second), results)
+            keep(second, results)
     assert not (results / NAME / "again").exists()
     with pytest.raises(RunFailed, match="publish evidence first"):
-        publish_again(EXPERIMENT, Store(second), results / "other")
+        keep(second, results / "other")
 
 
 def test_evidence_that_does_not_say_when_it_was_made_has_a_second_run_too(results: Path, second: Path) -> None:
     change(results / NAME)
-    assert publish_again(EXPERIMENT, Store(second), results).exists()
+    assert keep(second, results).exists()
+
+
+def test_all_are_kept_or_none(results: Path, second: Path) -> None:
+    with pytest.raises(RunFailed, match=r"provenance\.json is missing"):
+        publish_again([EXPERIMENT, SIGNAL], Store(second), results)
+    assert not (results / NAME / "again").exists()
 
 
 def test_new_rules_judge_both_runs(results: Path, second: Path) -> None:
-    kept = publish_again(EXPERIMENT, Store(second), results)
+    kept = keep(second, results)
     (kept / "claims.json").write_text("[]")
     renewed = [claim | {"budget": "full"} for claim in renew(EXPERIMENT, results)]  # the table of both is one
     assert json.loads((kept / "claims.json").read_text()) == renewed
 
 
 def test_new_evidence_leaves_no_older_second_run(plan: Plan, smoke_store: Path, results: Path, second: Path) -> None:
-    kept = publish_again(EXPERIMENT, Store(second), results)
+    kept = keep(second, results)
     publish(plan, Store(smoke_store), results)
     assert not kept.exists()
 

@@ -46,7 +46,7 @@ def test_the_command_names_what_differs(call: Call, tmp_path: Path, monkeypatch:
     answer = call("compare", "--store", "store")
     assert answer.out.splitlines() == [
         "bumps/torus T2: what T2 says",
-        "  holds, 0.5 (0.25 to 0.75); again: undecided, 0.1 (0.25 to 0.75)",
+        "  holds, 0.5 (0.25 to 0.75); again undecided, 0.1 (0.25 to 0.75)",
         "bumps/torus: 2 of 3 verdicts are the same; runs are missing for 1",
     ]
     assert call("compare", "bumps/torus", "--store", "store").out == answer.out

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from recombine.lab.report import interval_text, number_text
+
 Claim = dict[str, Any]  # as in claims.json
 
 
@@ -47,6 +49,11 @@ def summary(pairs: Sequence[Pair]) -> str:
     judged = [pair for pair in pairs if pair.judged]
     rest = f"; runs are missing for {len(pairs) - len(judged)}" if len(judged) < len(pairs) else ""
     return f"{sum(pair.same for pair in judged)} of {len(judged)} verdicts are the same{rest}"
+
+
+def verdict_text(claim: Claim) -> str:
+    """Its verdict, and the number and interval that it rests on."""
+    return f"{claim['verdict']}, {number_text(claim['estimate'])} ({interval_text(claim['interval'])})"
 
 
 def _key(claim: Claim) -> tuple[str, ...]:

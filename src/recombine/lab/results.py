@@ -114,6 +114,7 @@ def results_page(results: Path) -> str:
 def _results_section(folder: Path, root: Path) -> list[str]:
     claims = read_claims(folder / "claims.json")
     source = read_json(folder / "provenance.json", "make it again with `recombine report --publish`")
+    again = read_again(folder)
     machine = source["machines"][0]
     missing = source.get("missing", 0)
     facts = (
@@ -125,9 +126,9 @@ def _results_section(folder: Path, root: Path) -> list[str]:
         f"{source['device_seconds']:,.0f} s on {machine['device']}{_beside(source)}",
         f"trained {', '.join(source['trained'])}",
         f"torch {machine['torch']}, Python {machine['python']}, recombine {machine['recombine']}",
-        *([again_facts(folder)] if (folder / AGAIN).exists() else []),
+        *again_facts(folder, again),
     )
-    others = {pair.committed["claim"]: other_verdict(pair) for pair in read_again(folder)}
+    others = {pair.committed["claim"]: other_verdict(pair) for pair in again}
     rows = [
         f"| {c['claim']} | {c['says']} | {c['paper']} | {number_text(c['estimate'])} | {interval_text(c['interval'])} "
         f"| {c['n']} | **{c['verdict']}**{others.get(c['claim'], '')} |"
