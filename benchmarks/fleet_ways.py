@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from benchmarks.speed import replica_rates, sustained_rate
 from torch import Tensor
 
 from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.diffusion.schedules import LinearSchedule
-from recombine.lab.bench import replica_rates, sustained_rate
-from recombine.lab.provenance import describe_machine, now
+from recombine.lab.execute.provenance import describe_machine, now
 from recombine.seeds import torch_seeded
 from recombine.training.execution import Execution, keep_freed_memory, resolve_device
 from recombine.training.replica import Replica, TrainingConfig, batch_loss, draw_batch

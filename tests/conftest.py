@@ -13,11 +13,11 @@ import torch
 from matplotlib.figure import Figure
 
 from recombine.cli import main
-from recombine.lab.conduct import Progress, conduct
-from recombine.lab.config import RunConfig
+from recombine.lab.execute.conduct import Progress, conduct
 from recombine.lab.store import RunFolder, Store
+from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_graphs.emergence import SMOKE
+from recombine.studies.concept_graphs.emergence.experiment import SMOKE
 from recombine.training.execution import Execution
 
 EXPERIMENT = "concept-graphs/emergence"
@@ -95,7 +95,7 @@ def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw figures, but write a single pixel: for tests whose subject is something else."""
     from PIL import Image
 
-    from recombine.lab import conclude
+    from recombine.lab.report import conclude
 
     def save(figure: object, path: Path) -> list[Path]:
         Image.new("RGB", (1, 1)).save(path.with_name(path.name + ".png"))
@@ -111,7 +111,7 @@ def coarse_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    from recombine.lab import conclude, figures
+    from recombine.lab.report import conclude, figures
 
     def save(figure: Figure, path: Path) -> list[Path]:
         figure.set_dpi(40)

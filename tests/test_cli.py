@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from commands import ENVIRONMENT, NAME, ONE_CORE, SETS, SMOKE, Call, assert_refused, listing, only_run
-from recombine.lab.config import RunConfig
 from recombine.lab.experiment import make_plan
 from recombine.lab.store import RunFolder, Store
+from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_graphs.emergence import EXPERIMENT
+from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
 from recombine.training.replica import Replica
+from support.commands import ENVIRONMENT, NAME, ONE_CORE, SETS, SMOKE, Call, assert_refused, listing, only_run
 
 # Wrong use: nothing is written
 

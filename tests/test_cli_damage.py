@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from commands import NAME, SETS, SMOKE, TINY, Call, assert_refused, listing, only_run
 from recombine.files import read_rows
-from recombine.lab import workers
-from recombine.lab.conduct import conduct
-from recombine.lab.config import RunConfig
+from recombine.lab.execute import workers
+from recombine.lab.execute.conduct import conduct
 from recombine.lab.experiment import make_plan
 from recombine.lab.store import RunFolder, Store
-from recombine.studies.concept_graphs.emergence import EXPERIMENT
+from recombine.runs.concept_graph import RunConfig
+from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
 from recombine.training.execution import Execution
 from recombine.training.state import load_tensors
+from support.commands import NAME, SETS, SMOKE, TINY, Call, assert_refused, listing, only_run
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from typing import IO, Any
 import pytest
 
 from recombine.files import read_rows
-from recombine.lab.conduct import conduct
-from recombine.lab.config import RunConfig
+from recombine.lab.execute.conduct import conduct
 from recombine.lab.experiment import make_plan
 from recombine.lab.store import Busy, RunFolder, Store
-from recombine.studies.concept_graphs.emergence import EXPERIMENT
+from recombine.runs.concept_graph import RunConfig
+from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
 from recombine.training.execution import Execution
 from recombine.training.state import load_tensors
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import Field, ValidationError, model_validator
 
 from recombine.errors import UserError
-from recombine.lab.config import RunConfig
+from recombine.runs.concept_graph import RunConfig
 from recombine.settings import Settings, build, canonical, fingerprint, override
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from recombine.cli import main
-from recombine.lab import engines
+from recombine.lab.execute import local as engines
 from recombine.studies import EXPERIMENTS
 
 pytestmark = pytest.mark.usefixtures("coarse_figures")

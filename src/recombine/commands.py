@@ -34,8 +34,8 @@ def run(options: argparse.Namespace) -> int:
     """Train what is missing, then judge, draw and report."""
     from rich.console import Console
 
-    from recombine.lab.engines import run_local
-    from recombine.lab.progress import ProgressBars
+    from recombine.lab.execute.local import run_local
+    from recombine.lab.execute.progress import ProgressBars
 
     if options.engine != "local":
         raise UserError(f"no engine '{options.engine}': only 'local' is built in; `recombine plan` serves schedulers")
@@ -109,7 +109,7 @@ def show_status(options: argparse.Namespace) -> None:
 
 def show_claims(options: argparse.Namespace) -> None:
     """Verdicts of what this store holds, or with --results of the committed evidence."""
-    from recombine.lab.results import read_results
+    from recombine.lab.publish.evidence import read_results
 
     claims = read_results(_results_folder()) if options.results else _claims_of_store(options, "*")
     claims = _of_study(claims, options.study)
@@ -121,8 +121,8 @@ def show_claims(options: argparse.Namespace) -> None:
 
 def compare(options: argparse.Namespace) -> None:
     """Verdicts of this store beside those of the committed evidence; with --publish, keep this second run there."""
-    from recombine.lab.compare import pair_claims, summaries, verdict_text
-    from recombine.lab.results import read_results
+    from recombine.lab.publish.compare import pair_claims, summaries, verdict_text
+    from recombine.lab.publish.evidence import read_results
 
     again = _of_study(_claims_of_store(options, "full"), options.study)
     pairs = pair_claims(again, read_results(_results_folder()))
@@ -141,9 +141,9 @@ def compare(options: argparse.Namespace) -> None:
 
 
 def _publish_again(addresses: Iterable[str], options: argparse.Namespace) -> None:
-    from recombine.lab.again import publish_again
     from recombine.lab.experiment import find_experiment
-    from recombine.lab.results import write_page
+    from recombine.lab.publish.evidence import write_page
+    from recombine.lab.publish.replication import publish_again
     from recombine.studies import EXPERIMENTS
 
     results = _results_folder()
@@ -153,7 +153,7 @@ def _publish_again(addresses: Iterable[str], options: argparse.Namespace) -> Non
 
 def redraw(options: argparse.Namespace) -> None:
     """Draw the figures again from the stored table."""
-    from recombine.lab.conclude import draw_figures, variant
+    from recombine.lab.report.conclude import draw_figures, variant
 
     plan, store = _plan(options), _store(options)
     experiment = plan.experiment
@@ -165,7 +165,7 @@ def redraw(options: argparse.Namespace) -> None:
 def report(options: argparse.Namespace) -> None:
     """Judge and report again from what the store holds; with --publish, commit it; with --results, renew what is."""
     from recombine.lab.experiment import find_experiment
-    from recombine.lab.results import publish, renew
+    from recombine.lab.publish.evidence import publish, renew
     from recombine.studies import EXPERIMENTS
 
     if options.results:
@@ -181,7 +181,7 @@ def report(options: argparse.Namespace) -> None:
 
 def adopt(options: argparse.Namespace) -> None:
     """Take the finished runs of the committed evidence into the store, to add seeds or arms without training them."""
-    from recombine.lab.adopt import adopt as adopt_runs
+    from recombine.lab.publish.imports import adopt as adopt_runs
 
     plan = _plan(options)
     taken, others = adopt_runs(plan, _results_folder(), _store(options))
@@ -198,15 +198,14 @@ def adopt(options: argparse.Namespace) -> None:
 
 def draw_samples(options: argparse.Namespace) -> None:
     """Draw images from a finished run."""
-    from recombine.lab.drawing import draw_from_run
+    from recombine.lab.sheet import draw_from_run
 
     print(draw_from_run(_store(options).find(options.run), options.condition, options.count, options.out))
 
 
 def bench(options: argparse.Namespace) -> None:
     """Measure this machine: ratios to the plain way of doing the same."""
-    from recombine.lab.bench import run_bench
-
+    run_bench = _benchmark("speed").run_bench
     answer = run_bench(options.device, options.seconds)
     if options.json:
         _print_json(answer)
@@ -219,7 +218,7 @@ def bench(options: argparse.Namespace) -> None:
 def _conclude(plans: Sequence[Any], store: Any, options: argparse.Namespace) -> None:
     """Judge, draw and report each plan; programs get one list of all claims."""
     try:
-        from recombine.lab.conclude import conclude
+        from recombine.lab.report.conclude import conclude
     except ModuleNotFoundError as missing:
         raise UserError(f"runs are done; judging and drawing need '{missing.name}', which is not installed here: "
                         "copy the store to a machine that has it and give `recombine report`") from None  # fmt: skip
@@ -247,7 +246,7 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from recombine.lab.report import interval_text, number_text
+    from recombine.lab.report.page import interval_text, number_text
 
     if not claims:
         print("no claims judged yet: run an experiment first")
@@ -270,16 +269,16 @@ def _of_study(claims: list[dict[str, Any]], name: str | None) -> list[dict[str, 
 
     if name is None:
         return claims
-    known = {e.study for e in EXPERIMENTS.values()} | {c["study"] for c in claims}
+    known = {address.partition("/")[0] for address in EXPERIMENTS} | {c["study"] for c in claims}
     if name not in known | {f"{c['study']}/{c['experiment']}" for c in claims}:
         find_experiment(EXPERIMENTS, name)
     return [c for c in claims if name in (c["study"], f"{c['study']}/{c['experiment']}")]
 
 
 def _plan(options: argparse.Namespace, address: str | None = None) -> Any:
-    from recombine.lab.config import parse_override
     from recombine.lab.experiment import find_experiment, make_plan
-    from recombine.lab.own import is_file, load_own
+    from recombine.lab.user_experiment import is_file, load_own
+    from recombine.runs.concept_graph import parse_override
     from recombine.studies import EXPERIMENTS
     from recombine.training.execution import resolve_device
 
@@ -300,7 +299,7 @@ def plans_of(options: argparse.Namespace) -> list[Any]:
 
     addresses: list[str] = []
     for word in options.addresses:
-        addresses += [e.address for e in EXPERIMENTS.values() if e.study == word] or [word]
+        addresses += [each for each in EXPERIMENTS if each.startswith(f"{word}/")] or [word]
     return [_plan(options, address) for address in dict.fromkeys(addresses)]
 
 
@@ -316,6 +315,18 @@ def _results_folder() -> Path:
         if (root / "pyproject.toml").exists() or (root / "results").is_dir():
             return root / "results"
     raise UserError("no results/ folder here: give this command in a checkout of recombine")
+
+
+def _benchmark(name: str) -> Any:
+    """A module of `benchmarks/`, which comes with the source tree and is no part of the package."""
+    import importlib
+
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "benchmarks" / f"{name}.py").is_file():
+        raise UserError("benchmarks come with the source tree: give this command in a checkout of recombine")
+    if str(root) not in sys.path:
+        sys.path.append(str(root))
+    return importlib.import_module(f"benchmarks.{name}")
 
 
 def _print_json(value: Any) -> None:

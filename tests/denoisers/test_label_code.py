@@ -6,7 +6,7 @@ import torch
 from recombine.denoisers.label_code import CodedNetwork, code_matrix
 from recombine.denoisers.unet import UNet, UNetConfig
 from recombine.errors import UserError
-from recombine.worlds.scene_labels import LabelConfig
+from recombine.worlds.scenes.labels import LabelConfig
 
 GRID = LabelConfig(grid=4)
 

@@ -13,7 +13,7 @@ from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError
 from recombine.settings import override
 from recombine.training.replica import batch_loss
-from recombine.worlds.scene_labels import LabelConfig
+from recombine.worlds.scenes.labels import LabelConfig
 
 GRID, PIXELS = 8, 16
 INNER = UNetConfig(channels=8, multipliers=(1, 2), attention=(1,), condition=ConditionConfig(entry="add", where="all"))

@@ -8,7 +8,7 @@ from recombine import seeds
 from recombine.denoisers.soft import LocalityPenalty, SoftNetwork, far_pixels
 from recombine.errors import UserError
 from recombine.settings import build
-from recombine.worlds.scene_labels import LabelConfig
+from recombine.worlds.scenes.labels import LabelConfig
 
 GRID, PIXELS = 8, 16
 LABELS = LabelConfig(grid=GRID, told="one")

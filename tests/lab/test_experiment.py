@@ -4,15 +4,15 @@ from typing import Any
 import pytest
 
 from recombine.errors import UserError
-from recombine.lab.conclude import command_of, variant
-from recombine.lab.config import RunConfig
 from recombine.lab.experiment import BUDGETS, Budget, Experiment, find_experiment, make_plan
+from recombine.lab.report.conclude import command_of, variant
+from recombine.runs.concept_graph import RunConfig
 from recombine.seeds import Seeds
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
-from recombine.studies.concept_graphs import adversarial
-from recombine.studies.concept_graphs.emergence import EXPERIMENT, FULL, SMOKE
-from recombine.studies.local_scores.claims_length import arm_of
+from recombine.studies.concept_graphs.adversarial import experiment as adversarial
+from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT, FULL, SMOKE
+from recombine.studies.local_scores.length.claims import arm_of
 
 ARMS = {"one": SMOKE, "two": override(SMOKE, {"training.rate": 2e-3})}
 TWO_ARMS = replace(EXPERIMENT, name="arms", budgets={"smoke": Budget(ARMS, 3, "seconds")})

@@ -6,7 +6,7 @@ import torch
 
 from recombine.lab.samples import Samples
 from recombine.lab.store import Store
-from recombine.studies.local_scores.length import EXPERIMENT
+from recombine.studies.local_scores.length.experiment import EXPERIMENT
 from recombine.training.state import save_tensors
 
 

@@ -5,7 +5,7 @@ import torch
 
 from recombine import seeds
 from recombine.lab.experiment import make_plan
-from recombine.lab.run import Run
+from recombine.runs.base import Run
 from recombine.studies import EXPERIMENTS
 from recombine.training.replica import batch_loss
 

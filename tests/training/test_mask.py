@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from replicas import BATCH, POOL, SCHEDULE, SHORT, WORLD, advance, make_model, make_replica
 
 from recombine import seeds
 from recombine.diffusion.losses import denoising_loss
@@ -14,6 +13,7 @@ from recombine.settings import build
 from recombine.training import replica as module
 from recombine.training.replica import TrainingConfig, batch_loss, draw_batch
 from recombine.worlds.splits import draw
+from support.replicas import BATCH, POOL, SCHEDULE, SHORT, WORLD, advance, make_model, make_replica
 
 DRAW_SIGMA = SCHEDULE.drawer(torch.device("cpu"))
 

@@ -15,9 +15,9 @@ from recombine.diffusion.schedules import EDMSchedule
 from recombine.training.execution import Execution
 from recombine.training.penalty import penalised_loss
 from recombine.training.replica import Replica, TrainingConfig, batch_loss
-from recombine.worlds.scene_labels import LabelConfig
-from recombine.worlds.scene_split import SceneSplit
-from recombine.worlds.scenes import SceneWorld
+from recombine.worlds.scenes.labels import LabelConfig
+from recombine.worlds.scenes.split import SceneSplit
+from recombine.worlds.scenes.world import SceneWorld
 
 GRID, PIXELS, BATCH = 8, 16, 16
 LABELS = LabelConfig(grid=GRID, told="one")

@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replicas import BATCH, NETWORK, POOL, SCHEDULE, SHORT, SPLIT, WORLD, advance, make_model, make_replica
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from recombine import seeds
@@ -19,6 +18,7 @@ from recombine.training.execution import Execution
 from recombine.training.replica import EMA_RAMP, TrainingConfig, batch_loss
 from recombine.training.state import load_tensors, save_tensors
 from recombine.worlds.splits import draw, make_pool, rows_of
+from support.replicas import BATCH, NETWORK, POOL, SCHEDULE, SHORT, SPLIT, WORLD, advance, make_model, make_replica
 
 
 def copied(replica):

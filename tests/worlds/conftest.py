@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from worlds.small_clevr import LAYOUTS, make_clevr
+from support.small_clevr import LAYOUTS, make_clevr
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from PIL import Image
 
 from recombine.errors import UserError
 from recombine.worlds.celeba import data_folder, read_attributes, read_partitions, resized_images
-from worlds.small_celeba import (
+from support.small_celeba import (
     ATTRIBUTES,
     COUNT,
     HAIR,

@@ -13,7 +13,7 @@ import pytest
 from recombine.errors import RunFailed
 from recombine.worlds import celeba, image_cache
 from recombine.worlds.celeba import resized_images
-from worlds.small_celeba import make_celeba, name_of, names_up_to, number_of
+from support.small_celeba import make_celeba, name_of, names_up_to, number_of
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from recombine.settings import build, fingerprint
 from recombine.worlds import faces
 from recombine.worlds.faces import FacesWorld
 from recombine.worlds.splits import NODE_STRIDE, Split, make_pool, real_images
-from worlds.small_celeba import ATTRIBUTES, COUNT, LAYOUTS, attributes_of, make_celeba, number_of, partition_of
+from support.small_celeba import ATTRIBUTES, COUNT, LAYOUTS, attributes_of, make_celeba, number_of, partition_of
 
 CLASSED = [number for number in range(1, COUNT + 1) if (number - 1) % 12 < 8]  # image numbers, row by row
 BLOCK = {"train": range(1, 37), "valid": range(37, 49), "test": range(49, 61), "all": range(1, 61)}

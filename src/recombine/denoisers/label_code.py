@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from recombine.errors import UserError
-from recombine.worlds.scene_labels import LabelConfig
+from recombine.worlds.scenes.labels import LabelConfig
 
 Code = Literal["plain", "scaled", "blurred", "window"]
 BLUR = 0.75  # cells: standard deviation of a blurred label

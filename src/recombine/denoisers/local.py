@@ -21,7 +21,7 @@ from recombine.denoisers.folded import Foldable, FoldedConfig, foldable_network
 from recombine.denoisers.unet import UNetConfig
 from recombine.errors import UserError
 from recombine.settings import Settings, override
-from recombine.worlds.scene_labels import SLOT, LabelConfig
+from recombine.worlds.scenes.labels import SLOT, LabelConfig
 
 CHUNK = {"cpu": 8192, "cuda": 65536}  # patches at once
 POSITION = 16  # sinusoids of one coordinate of a patch

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.settings import Settings
-from recombine.worlds.scene_labels import LabelConfig
+from recombine.worlds.scenes.labels import LabelConfig
 
 SECOND_LANE = 7  # of a training key: the second place
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from recombine.errors import UserError
 from recombine.lab.claims import Claim
-from recombine.lab.work import Computation, Work
+from recombine.runs.work import Computation, Work
 from recombine.seeds import Seeds
 
 if TYPE_CHECKING:

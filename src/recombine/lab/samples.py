@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recombine.denoisers.contract import NetworkDenoiser
-from recombine.lab.run import Run
 from recombine.lab.store import RunFolder
+from recombine.runs.base import Run
 from recombine.training.state import load_tensors
 
 

@@ -1,72 +1,56 @@
-"""Studies: the experiments of each paper, written like its method section."""
+"""Studies: the experiments of each paper. A folder with an `experiment.py` is an experiment; nothing registers it.
 
-from recombine.lab.experiment import Experiment
-from recombine.studies.bumps import (
-    arrangements,
-    compose,
-    compose_bumps,
-    efficiency,
-    encodings,
-    exact,
-    lesion,
-    longer,
-    percolation,
-    percolation_theory,
-    reach,
-    squares,
-    torus,
-)
-from recombine.studies.concept_graphs import (
-    adversarial,
-    blank,
-    conditioning,
-    emergence,
-    faces,
-    four_variables,
-    frequency,
-    sampler,
-    signal,
-    toy,
-)
-from recombine.studies.concept_space import hidden, speed, trajectories
-from recombine.studies.identity_mapping import (
-    descents,
-    diffusion,
-    failure,
-    hierarchy,
-    linear_denoiser,
-    order,
-    phase_diagram,
-    stages,
-    swing_by,
-    truncation,
-)
-from recombine.studies.local_scores import (
-    colours,
-    dose,
-    lemma,
-    length,
-    locality,
-    machine,
-    scatter,
-    sdxl_features,
-    sdxl_pixels,
-    soft,
-)
+`studies/concept_graphs/emergence/experiment.py` is `concept-graphs/emergence`. Folders between a study and its
+experiments only group them. An experiment is imported when it is asked for.
+"""
 
-CONCEPT_GRAPHS = (emergence, toy, frequency, adversarial, four_variables, blank, conditioning, signal, faces, sampler)
+from __future__ import annotations
 
-CONCEPT_SPACE = (speed, trajectories, hidden)
+import importlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-IDENTITY_MAPPING = (order, stages, swing_by, descents, hierarchy, truncation, failure, phase_diagram, linear_denoiser,
-                    diffusion)  # fmt: skip
+if TYPE_CHECKING:
+    from recombine.lab.experiment import Experiment
 
-BUMPS = (torus, compose, compose_bumps, longer, efficiency, percolation_theory, percolation, lesion, squares, encodings,
-         reach, arrangements, exact)  # fmt: skip
+FOLDER = Path(__file__).parent
 
-LOCAL_SCORES = (lemma, length, locality, scatter, dose, machine, soft, colours, sdxl_pixels, sdxl_features)
 
-EXPERIMENTS: dict[str, Experiment] = {
-    module.EXPERIMENT.address: module.EXPERIMENT
-    for module in (*CONCEPT_GRAPHS, *CONCEPT_SPACE, *IDENTITY_MAPPING, *BUMPS, *LOCAL_SCORES)
-}
+@cache
+def experiment_modules() -> dict[str, str]:
+    """{address: the module that describes it}, study by study."""
+    found: dict[str, str] = {}
+    for path in sorted(FOLDER.glob("*/**/experiment.py")):
+        study, *_, name = path.parent.relative_to(FOLDER).parts
+        module = ".".join((__name__, *path.relative_to(FOLDER).with_suffix("").parts))
+        address = f"{study}/{name}".replace("_", "-")
+        if address in found:
+            raise ValueError(f"{module} and {found[address]} are both called '{address}'")
+        found[address] = module
+    return dict(sorted(found.items()))
+
+
+class Registry(Mapping[str, "Experiment"]):
+    """Every experiment by its address; the one that is asked for is imported then."""
+
+    def __getitem__(self, address: str) -> Experiment:
+        experiment: Experiment = importlib.import_module(experiment_modules()[address]).EXPERIMENT
+        if experiment.address != address:
+            raise ValueError(
+                f"{experiment_modules()[address]} describes '{experiment.address}', its folder '{address}'"
+            )
+        return experiment
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(experiment_modules())
+
+    def __len__(self) -> int:
+        return len(experiment_modules())
+
+    def __contains__(self, address: object) -> bool:
+        return address in experiment_modules()
+
+
+EXPERIMENTS = Registry()

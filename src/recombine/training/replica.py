@@ -20,12 +20,7 @@ from recombine.diffusion.schedules import Schedule
 from recombine.errors import RunFailed
 from recombine.settings import Settings
 from recombine.training.capture import capture, new_stream
-from recombine.training.execution import (
-    Execution,
-    avoid_cudnn_attention,
-    compiled_if_possible,
-    expect_many_networks,
-)
+from recombine.training.execution import Execution, avoid_cudnn_attention, compiled_if_possible, expect_many_networks
 from recombine.training.penalty import penalised_loss
 from recombine.worlds.splits import DrawRows, Pool, draw, rows_of
 

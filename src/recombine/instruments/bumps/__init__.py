@@ -1,0 +1,1 @@
+"""What bump images show."""

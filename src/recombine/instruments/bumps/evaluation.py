@@ -1,0 +1,147 @@
+"""What is measured while a model of bumps trains: one sample for every pixel of the image, and where its bump is."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from recombine.diffusion.samplers import SamplerConfig, sample
+from recombine.diffusion.schedules import Schedule
+from recombine.instruments.bumps.centres import Centres, find_centres, right
+from recombine.instruments.bumps.label_losses import loss_rows
+from recombine.instruments.bumps.subject import KNOWN, NEW, Subject, is_known, place_keys, places
+from recombine.instruments.observation import Denoise, Observation, Row, named_after
+from recombine.instruments.representations.learned_maps import MapLook, map_rows
+from recombine.worlds.bumps import BumpsWorld
+from recombine.worlds.holdouts import LabelSplit
+
+ALL = "all"
+
+
+class PlacesEvaluation(Observation):
+    """Prompt for a bump at the middle of every pixel, or of every `every`th in x and y."""
+
+    every: int = Field(default=1, ge=1)
+
+    def places(self, world: BumpsWorld) -> Tensor:
+        """The labels that are prompted for.  # [n, 2]"""
+        return places(world, self.every)
+
+    def check(self, split: LabelSplit) -> None:
+        """Refuse a split that cannot be asked this way."""
+
+    def further(self, subject: Subject) -> list[Row]:
+        """What else is measured at a milestone; an evaluation of another kind adds it."""
+        return []
+
+
+class BumpEvaluation(PlacesEvaluation):
+    """That, and nothing further."""
+
+    kind: Literal["bumps"] = "bumps"
+
+
+class ClosingEvaluation(PlacesEvaluation):
+    """That, and at the end of training what a block holds of every place, and the loss of every label."""
+
+    map: MapLook | None = None
+    losses: int = Field(default=0, ge=0, description="noise levels at which the loss of every label is measured")
+
+    def further(self, subject: Subject) -> list[Row]:
+        """Rows of the map and of losses, at the end."""
+        rows = list[Row]()
+        if subject.seen == subject.training.total:
+            if self.map is not None:
+                rows += map_rows(subject, self.map, self.sampler)
+            if self.losses:
+                rows += loss_rows(subject, self.places(subject.world), self.losses)
+        return rows
+
+
+class LatticeEvaluation(ClosingEvaluation):
+    """At the places of pixels alone."""
+
+    kind: Literal["bumps-lattice"] = "bumps-lattice"
+
+
+def measure_bumps(
+    denoise: Denoise,
+    evaluation: PlacesEvaluation,
+    how: SamplerConfig,
+    schedule: Schedule,
+    world: BumpsWorld,
+    split: LabelSplit,
+    seed: int,
+    device: torch.device,
+    suffix: str = "",
+    trained: Tensor | None = None,
+) -> tuple[list[Row], Tensor]:
+    """Accuracy by region, and sheets of each region.  # [regions, sheet_images, 3, H, W]
+
+    With labels `trained` on [m, 2], also the accuracy of those and of all others.
+    """
+    labels = evaluation.places(world)
+    key = place_keys(world, labels, seed).to(device)
+    condition = world.condition(labels).to(device)
+    drawn = sample(denoise, how, schedule, world.image_shape, condition, key).float()
+    regions = split.region(world, labels)
+    found = find_centres(drawn, world)
+    rows = rows_of(found, labels - world.margin, regions, world)
+    if trained is not None:
+        known = [KNOWN if each else NEW for each in is_known(labels, trained).tolist()]
+        rows += [row for row in rows_of(found, labels - world.margin, known, world) if row["node"] != ALL]
+    images = drawn.cpu()
+    rows += darkness_rows(images, labels - world.margin, regions)
+    kept = [images[_spread(members, evaluation.sheet_images)] for members in members_of(regions).values()]
+    return named_after(rows, suffix), torch.stack(kept).expand(-1, -1, 3, -1, -1)
+
+
+def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsWorld) -> list[Row]:
+    """By region and over all: how often x, y and both are right, by each estimate; a blank image is never right.
+
+    "paper" counts a blank as the paper does: its centroid is in the middle. "bump" is both right in an image of a bump:
+    crossing stripes are right in x and y too.
+    """
+    rows: list[Row] = []
+    for name, members in {**members_of(regions), ALL: list(range(len(truth)))}.items():
+        for how in ("darkest", "fine", "paper"):
+            correct = right(getattr(found, how), truth, world)[members]  # [k, 2]
+            if how != "paper":
+                correct = correct & ~found.blank[members, None]
+            for what, part in (("x", correct[:, 0]), ("y", correct[:, 1]), ("both", correct.all(1))):
+                rows.append({"node": name, "instrument": f"{how}.{what}", "value": part.double().mean().item()})
+            if how != "paper" and found.bump is not None:
+                drawn = correct.all(1) & found.bump[members]
+                rows.append({"node": name, "instrument": f"{how}.bump", "value": drawn.double().mean().item()})
+        objects = found.objects[members]
+        for what, part in (
+            ("blank", found.blank[members]), ("none", objects == 0), ("one", objects == 1), ("several", objects > 1),
+        ):  # fmt: skip
+            rows.append({"node": name, "instrument": f"objects.{what}", "value": part.double().mean().item()})
+    return rows
+
+
+def darkness_rows(images: Tensor, truth: Tensor, regions: Sequence[str]) -> list[Row]:
+    """By region: how dark the pixel is that was asked for, from 0 to 1; a lone stripe makes it 0.5."""
+    x, y = (truth.round().long() - 1).clamp(0, images.shape[-1] - 1).T
+    dark = (1 - images[torch.arange(len(images)), 0, y, x].double()) / 2
+    groups = {**members_of(regions), ALL: list(range(len(images)))}
+    return [
+        {"node": name, "instrument": "dark.asked", "value": dark[members].mean().item()}
+        for name, members in groups.items()
+    ]
+
+
+def members_of(regions: Sequence[str]) -> dict[str, list[int]]:
+    """The places of each region, regions in the order in which they come."""
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(regions):
+        found.setdefault(name, []).append(place)
+    return found
+
+
+def _spread(members: list[int], count: int) -> list[int]:
+    """`count` of them, evenly spread."""
+    return [members[i * len(members) // count] for i in range(count)]

@@ -1,0 +1,84 @@
+"""Does a network hold a torus? Geometry and topology of its blocks while it learns a periodic world of bumps."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
+
+from recombine.instruments.bumps.evaluation import PlacesEvaluation
+from recombine.instruments.bumps.subject import Subject, place_keys
+from recombine.instruments.observation import Row
+from recombine.instruments.representations.activations import activations, compact, last_step, stages
+from recombine.instruments.representations.geometry import Geometry, measure
+from recombine.instruments.representations.null import as_grid
+from recombine.instruments.representations.topology import persistence
+
+QUANTILES = 41  # of the statistics of ring pairs that a figure shows
+SPECTRUM = 15  # principal components whose share is kept
+BARS = 3  # of each dimension that are kept
+HOMOLOGY_GRID = 16  # places along each axis that homology takes: more cost minutes and say the same
+
+
+class TorusEvaluation(PlacesEvaluation):
+    """That of bumps; and, at some milestones, the activations of every block at the last step of the generation."""
+
+    kind: Literal["torus"] = "torus"
+    looks: int = Field(default=5, ge=1, description="milestones at which blocks are looked at, the last included")
+    homology: tuple[str, ...] = ("up.0",)  # blocks whose holes are counted at the end; needs the extra `topology`
+
+    def further(self, subject: Subject) -> list[Row]:
+        """Rows of every block, at the milestones chosen for it; at the end also distributions and holes."""
+        if subject.seen not in self.chosen(subject.training, self.looks):
+            return []
+        finished = subject.seen == subject.training.total
+        world, model, device = subject.world, subject.sampler.model, subject.device
+        labels = self.places(world)
+        key = place_keys(world, labels, subject.seeds.sampling).to(device)
+        condition = world.condition(labels).to(device)
+        denoise, schedule = subject.sampler.denoise, subject.schedule
+        x, sigma = last_step(denoise, self.sampler, schedule, world.image_shape, condition, key)
+        rows: list[Row] = []
+        for name, values in activations(model, x, sigma, condition, list(stages(model))).items():
+            rows += representation_rows(name, as_grid(compact(values)), finished, finished and name in self.homology)
+        return rows
+
+
+def representation_rows(node: str, grid: ArrayLike, whole: bool, holes: bool) -> list[Row]:
+    """The numbers of one representation [n_x, n_y, D]; with `whole` also its distributions, with `holes` its bars."""
+    points = np.asarray(grid, dtype=np.float64)
+    if not np.ptp(points, axis=(0, 1)).any():
+        return []  # a block that says the same of every place has no shape
+    found = measure(points, SPECTRUM)
+    numbers = {f"geometry.{name}": value for name, value in found.numbers().items()}
+    if whole:
+        numbers |= _distributions(found)
+    if holes:
+        numbers |= _holes(points)
+    return [
+        {"node": node, "instrument": name, "value": value if np.isfinite(value) else None}
+        for name, value in numbers.items()
+    ]
+
+
+def _distributions(found: Geometry) -> Mapping[str, float]:
+    rows = {f"spectrum.{i + 1}": float(share) for i, share in enumerate(found.shares)}
+    at = np.linspace(0, 1, QUANTILES)
+    for test, pairs in found.tests.items():
+        for statistic, values in (("residual", pairs.residual), ("cosines", pairs.cosines.ravel())):
+            for k, value in enumerate(np.quantile(values, at)):
+                rows[f"{test}.{statistic}.q{k}"] = float(value)
+    return rows
+
+
+def _holes(points: NDArray[np.float64]) -> Mapping[str, float]:
+    step = max(1, points.shape[0] // HOMOLOGY_GRID)
+    found = persistence(points[::step, ::step])
+    rows: dict[str, float] = {}
+    for dimension, (bars, betti) in enumerate(zip(found.bars, found.betti, strict=True)):
+        rows[f"homology.b{dimension}"] = np.nan if betti is None else float(betti)
+        for i, (birth, death) in enumerate(bars[:BARS]):
+            rows[f"homology.H{dimension}.{i + 1}.birth"] = float(birth)
+            rows[f"homology.H{dimension}.{i + 1}.death"] = float(death)
+    return rows

@@ -1,0 +1,1 @@
+"""Which pixels and labels a prediction depends on."""

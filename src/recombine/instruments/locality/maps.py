@@ -1,0 +1,74 @@
+"""Maps of what one pixel of a scene depends on, while a model draws it (Bradley 2026, Fig 2 left).
+
+One layout, that of several whose labels stand farthest apart, drawn from several noises; the pixel at the label that is
+lowest and most to the left. Its map is G of `locality`, mean over the noises; beside it what each label changes there
+if it is removed, A.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from recombine.diffusion.samplers import SamplerConfig
+from recombine.diffusion.schedules import Schedule
+from recombine.instruments.locality.evaluation import OFFERED, pixels_at, prompts_of, way
+from recombine.instruments.locality.gradients import Prompts, Views, conditional_locality, everywhere, heat_maps
+from recombine.instruments.observation import Denoise
+from recombine.instruments.scenes.evaluation import prompts
+from recombine.worlds.scenes.labels import LabelConfig
+from recombine.worlds.scenes.world import SceneWorld
+
+
+@dataclass(frozen=True)
+class PixelMap:
+    """What the answer at a pixel depends on, at several noise levels."""
+
+    drawn: Tensor  # [C, H, W] what the first noise becomes
+    pixel: Tensor  # [2] row and column
+    places: Tensor  # [J, 2] x and y of the labels, in pixels; the first is that of the pixel
+    sigma: Tensor  # [S]
+    heat: Tensor  # [S, H, W] G
+    influence: Tensor  # [S, J] A of each label
+
+
+def pixel_map(
+    denoise: Denoise,
+    world: SceneWorld,
+    labels: LabelConfig,
+    schedule: Schedule,
+    sampler: SamplerConfig,
+    seed: int,
+    count: int = 4,  # labels
+    levels: int = 4,
+    draws: int = 4,
+) -> PixelMap:
+    """Of any denoiser, on the CPU; layouts and noises are the same for all models of a seed."""
+    told, key, places, present = prompts(world, labels, count, OFFERED, seed)
+    every = places[present].reshape(OFFERED, count, 2)
+    chosen = int(_nearest(every).argmax())
+    spots = every[chosen]  # [J, 2]
+    first = int((spots[:, 0] - spots[:, 1]).argmin())  # low and to the left: y grows downwards
+    spots = torch.cat([spots[first : first + 1], spots[:first], spots[first + 1 :]])
+    condition = told[chosen : chosen + 1].expand(draws, -1)
+    x, sigma, end = way(denoise, sampler, schedule, world.image_shape, condition, key[:draws], levels)
+    views = Views(x, sigma, condition, pixels_at(spots[:1], world.pixels).expand(draws, 1, 2))
+    asked = prompts_of(condition, labels, world.pixels, every.flatten(0, 1))
+    influence = _influence(denoise, views, asked, spots, world.pixels)
+    return PixelMap(
+        end[0], views.pixels[0, 0], spots, sigma, heat_maps(everywhere(denoise), views, batch=1)[0], influence
+    )
+
+
+def _influence(denoise: Denoise, views: Views, asked: Prompts, spots: Tensor, side: int) -> Tensor:
+    """A of each label by removal, in the order of the spots, mean over images.  # [S, J]"""
+    found = conditional_locality(everywhere(denoise), views, asked, float(side), ("removed",)).influence["removed"]
+    away = (asked.places[0].flip(-1)[None] - spots[:, None]).abs().amax(2)  # [J, conditions]
+    nearest = away.masked_fill(~asked.present[0], torch.inf).argmin(1)
+    return found[:, :, 0].mean(1)[:, nearest]
+
+
+def _nearest(places: Tensor) -> Tensor:
+    """The least distance between two labels of a layout.  # [n, J, 2] -> [n]"""
+    away = torch.cdist(places, places)
+    return away.masked_fill(torch.eye(places.shape[1], dtype=torch.bool), torch.inf).amin((1, 2))

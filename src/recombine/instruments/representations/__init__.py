@@ -1,0 +1,1 @@
+"""What activations inside a network look like: geometry, topology, features."""

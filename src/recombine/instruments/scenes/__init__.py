@@ -1,0 +1,1 @@
+"""Which objects an image of a scene shows, and where."""

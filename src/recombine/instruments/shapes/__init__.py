@@ -1,0 +1,1 @@
+"""Which concepts an image of one object shows."""

@@ -1,0 +1,1 @@
+"""Executing a plan: processes, devices, resume, progress."""

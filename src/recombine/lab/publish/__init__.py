@@ -1,0 +1,1 @@
+"""Committed evidence: publishing it, comparing with it, replications of it, and importing its runs."""

@@ -1,0 +1,1 @@
+"""Judging, drawing and reporting: figures, pages, and what a report needs."""

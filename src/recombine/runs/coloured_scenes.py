@@ -1,0 +1,86 @@
+"""The config of a run on scenes that are told by colour: how many objects there are, and what is told of them."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from recombine import seeds
+from recombine.denoisers.contract import Prediction
+from recombine.denoisers.folded import Foldable, foldable_network
+from recombine.denoisers.unet import UNetConfig
+from recombine.diffusion.samplers import SamplerConfig
+from recombine.diffusion.schedules import EDMSchedule, Schedule
+from recombine.errors import UserError
+from recombine.instruments.observation import Denoise, Row
+from recombine.instruments.scenes.colour_evaluation import (
+    ColourEvaluation,
+    measure_colours,
+    model_cosines,
+    node_of,
+    pair_rows,
+    prompts,
+)
+from recombine.runs.base import Run
+from recombine.training.inference import FastDenoiser
+from recombine.worlds.scenes.colours import ColouredScenes, Told
+from recombine.worlds.scenes.split import SceneSplit
+from recombine.worlds.splits import Pool
+
+
+class ColoursRun(Run):
+    """One training on scenes told by colour, complete."""
+
+    world: ColouredScenes = ColouredScenes()
+    told: Told = "all"  # which colours of an image its label says
+    split: SceneSplit = SceneSplit(objects=(0, 1, 2, 3))
+    network: Foldable = UNetConfig()
+    prediction: Prediction = "edm"
+    schedule: Schedule = EDMSchedule()
+    evaluation: ColourEvaluation = ColourEvaluation()
+
+    def check(self) -> None:
+        self.split.check(self.world.scenes)
+        if self.split.source != "rendered":
+            raise UserError("scenes of different colours are rendered, not read: set split.source = rendered")
+        if not 1 <= min(self.evaluation.counts) <= max(self.evaluation.counts) <= len(self.world.names):
+            raise UserError(
+                f"evaluation.counts = {self.evaluation.counts}: ask for 1 to {len(self.world.names)} colours at once"
+            )
+        super().check()
+
+    def fresh_network(self) -> nn.Module:
+        return foldable_network(self.network, self.world.image_shape, self.world.condition_widths)
+
+    def pool(self, device: str) -> Pool:
+        return self.world.pool(self.split, self.told, self.seeds.data, device)
+
+    def calibration(self, device: str) -> list[Row]:
+        return self.evaluation.calibration(self.world, self.seeds.data, device)
+
+    def measure(
+        self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
+    ) -> tuple[list[Row], Tensor]:
+        reader = self.evaluation.tools(self.world, self.seeds.data, str(device))
+        return measure_colours(
+            denoise, self.evaluation, how, self.schedule, self.world, reader, self.seeds.sampling, device, suffix
+        )
+
+    def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
+        """Pairs and cosines, at the end of training."""
+        if seen < self.training.total:
+            return []
+        device, seed = sampler.device, self.seeds.sampling
+        reader = self.evaluation.tools(self.world, self.seeds.data, str(device))
+        rows = pair_rows(sampler.denoise, self.evaluation, self.schedule, self.world, reader, seed, device)
+        return rows + model_cosines(sampler.model, self.world, self.schedule, self.evaluation.draws, seed, device)
+
+    def groups(self) -> list[str]:
+        return [node_of(count) for count in self.evaluation.counts]
+
+    def prompts(self, asked: Sequence[str] | None, count: int) -> tuple[Tensor, Tensor]:
+        if not asked:
+            parts = [prompts(self.world, n, count, self.seeds.sampling) for n in self.evaluation.counts]
+            return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
+        label = torch.stack([self.world.label(text) for text in asked]).repeat_interleave(count, 0)
+        return label, seeds.keys(self.seeds.sampling, "sample", torch.arange(len(label)))

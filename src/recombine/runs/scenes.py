@@ -1,0 +1,139 @@
+"""The config of a run on scenes: how many objects an image holds, what the network is told, whether it is local."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from recombine import seeds
+from recombine.denoisers.contract import Prediction
+from recombine.denoisers.folded import FoldedConfig, foldable_network
+from recombine.denoisers.label_code import Code, CodedNetwork
+from recombine.denoisers.local import LocalConfig, LocalNetwork
+from recombine.denoisers.soft import LocalityPenalty, SoftNetwork
+from recombine.denoisers.unet import UNetConfig
+from recombine.diffusion.samplers import SamplerConfig
+from recombine.diffusion.schedules import EDMSchedule, Schedule
+from recombine.errors import UserError
+from recombine.instruments.locality.evaluation import LocalityLook, locality_rows
+from recombine.instruments.observation import Denoise, Row
+from recombine.instruments.scenes.evaluation import SceneEvaluation, measure_scenes, node_of, prompts
+from recombine.instruments.scenes.machine_evaluation import MachineLook, machine_rows
+from recombine.runs.base import Run
+from recombine.settings import canonical
+from recombine.training.inference import FastDenoiser
+from recombine.worlds.scenes.labels import LabelConfig
+from recombine.worlds.scenes.split import SceneSplit
+from recombine.worlds.scenes.world import SceneWorld
+from recombine.worlds.splits import Pool
+
+
+class ScenesRun(Run):
+    """One training on scenes, complete."""
+
+    world: SceneWorld = SceneWorld()
+    labels: LabelConfig = LabelConfig()
+    split: SceneSplit = SceneSplit()
+    network: Annotated[UNetConfig | FoldedConfig | LocalConfig, Field(discriminator="kind")] = UNetConfig()
+    code: Code = "plain"  # how a network is handed its label
+    penalty: LocalityPenalty | None = None  # of what labels change far from them, for a network that is not local
+    prediction: Prediction = "edm"
+    schedule: Schedule = EDMSchedule()
+    evaluation: SceneEvaluation = SceneEvaluation()
+    locality: LocalityLook | None = None  # how local the model is, looked at on the way
+    machine: MachineLook | None = None  # how well a machine that nobody trained predicts it, at the end
+
+    def check(self) -> None:
+        self.split.check(self.world)
+        if self.labels.grid != self.world.grid:
+            raise UserError(f"labels.grid = {self.labels.grid} and world.grid = {self.world.grid}: give both alike")
+        worst = max(*self.evaluation.counts, *self.split.objects, 0)
+        if worst > self.world.most:
+            raise UserError(f"{worst} objects are asked for and a scene holds {self.world.most}: raise world.most")
+        if self.labels.form == "list" and worst > self.labels.slots:
+            raise UserError(
+                f"{worst} labels are asked for and a list has {self.labels.slots} slots: raise labels.slots"
+            )
+        if self.penalty is not None and isinstance(self.network, LocalConfig):
+            raise UserError("a local network has nothing to be penalised for: set penalty to null")
+        super().check()
+
+    def fresh_network(self) -> nn.Module:
+        if isinstance(self.network, LocalConfig):
+            return LocalNetwork(self.network, self.world.image_shape, self.labels, scaled=self.code == "window")
+        network = foldable_network(self.network, self.world.image_shape, (self.labels.width,))
+        if self.code != "plain":
+            network = CodedNetwork(network, self.labels, self.code)
+        if self.penalty is not None:
+            network = SoftNetwork(network, self.penalty, self.world.pixels, self.labels)
+        return network
+
+    @property
+    def likeness(self) -> str:
+        labels = canonical(self.labels.replace(told="all"))  # how many are told is no matter of shapes
+        how = f"{self.code} {self.penalty is not None}"  # how strong a penalty is no matter of shapes
+        return f"{canonical(self.network)} {labels} {how} {self.world.image_shape} {self.prediction}"
+
+    def pool(self, device: str) -> Pool:
+        return self.split.pool(self.world, self.labels, self.seeds.data, device)
+
+    def calibration(self, device: str) -> list[Row]:
+        return self.evaluation.calibration(self.world, self.seeds.data, device)
+
+    def measure(
+        self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
+    ) -> tuple[list[Row], Tensor]:
+        finder = self.evaluation.tools(self.world, str(device))
+        return measure_scenes(
+            denoise, self.evaluation, how, self.schedule, self.world, self.labels, finder, self.seeds.sampling, device,
+            suffix,
+        )  # fmt: skip
+
+    def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
+        rows, device = list[Row](), sampler.device
+        look = self.locality
+        if look is not None and seen in self.evaluation.chosen(self.training, look.looks):
+            rows += locality_rows(
+                sampler.model, look, self.world, self.labels, self.schedule, self.evaluation.sampler,
+                self.seeds.sampling, device,
+            )  # fmt: skip
+        if self.machine is not None and seen == self.training.total:
+            finder = self.evaluation.tools(self.world, str(device))
+            rows += machine_rows(
+                sampler.denoise, self.machine, self.world, self.labels, self.split, self.schedule, finder, self.seeds,
+                device,
+            )  # fmt: skip
+        return rows
+
+    def groups(self) -> list[str]:
+        return [node_of(count) for count in self.evaluation.counts]
+
+    def prompts(self, asked: Sequence[str] | None, count: int) -> tuple[Tensor, Tensor]:
+        if not asked:
+            parts = [
+                prompts(self.world, self.labels, n, count, self.seeds.sampling)[:2] for n in self.evaluation.counts
+            ]
+            return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
+        places = [read_places(text) for text in asked]
+        most = max(1, *(len(each) for each in places))  # an empty scene has no label
+        put = torch.zeros(len(asked), most, 2)
+        present = torch.zeros(len(asked), most, dtype=torch.bool)
+        for i, each in enumerate(places):
+            put[i, : len(each)], present[i, : len(each)] = torch.tensor(each).reshape(-1, 2), True
+        key = seeds.keys(self.seeds.sampling, "sample", torch.arange(len(asked) * count))
+        label = self.labels.encode(put, present, self.world.pixels, key[::count])
+        if self.labels.form == "grid" and bool((label.sum(1) < present.sum(1)).any()):
+            raise UserError(
+                "two places lie in one cell of the label's grid, which tells of one: put them farther apart"
+            )
+        return label.repeat_interleave(count, 0), key
+
+
+def read_places(text: str) -> list[tuple[float, float]]:
+    """Places in pixels of the image, from "12,20 40,33"."""
+    try:
+        return [(float(x), float(y)) for x, y in (place.split(",") for place in text.split())]
+    except ValueError:
+        raise UserError(f"--condition '{text}': give places in pixels of the image, as in '12,20 40,33'") from None

@@ -1,0 +1,1 @@
+"""A part of the plane is never seen: experiments on interpolation into it."""

@@ -1,0 +1,63 @@
+"""The figure of learning times over concept signals (Park et al. 2024)."""
+
+import numpy as np
+import polars as pl
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from recombine.lab.claims import NotMeasured
+from recombine.lab.report.figures import FAINT, count_text, empty_panel, house_style, put_caption, seeds_text
+from recombine.studies.concept_space.speed.claims import HELD_OUT, THRESHOLD, learning_times
+
+
+def times(table: pl.DataFrame, total: int) -> Figure:
+    """The time of colour over D_c and of size over D_s, a line for each separation of the other concept."""
+    with house_style():
+        figure = Figure(figsize=(13, 11.4), layout="constrained")
+        panels = figure.subplots(2, 2, sharey=True)
+        for (left, right), letters, objects in zip(panels, ("ab", "cd"), (False, True), strict=True):
+            where = " (of images with an object)" if objects else ""
+            _draw(left, table, "color", total, f"{letters[0]}   Colour{where}", objects)
+            _draw(right, table, "size", total, f"{letters[1]}   Size{where}", objects)
+        put_caption(
+            figure,
+            f"Images seen until the concept's accuracy in the held-out class {HELD_OUT} stays at {THRESHOLD:g}, by the "
+            f"reader. Large: median over {seeds_text(table['seed'].n_unique())}; small: seeds. Dashed: end of "
+            "training, where runs are put that have not learned it.",
+        )
+    return figure
+
+
+def _draw(axes: Axes, table: pl.DataFrame, concept: str, total: int, title: str, objects: bool) -> None:
+    own, name, others_name = (0, "colour", "sizes") if concept == "color" else (1, "size", "colours")
+    axes.set_title(title)
+    try:
+        measured = learning_times(table, concept, objects)
+    except NotMeasured as reason:
+        return empty_panel(axes, str(reason))
+    others = sorted({place[1 - own] for place in measured})
+    shades = colormaps["viridis"](np.linspace(0, 0.85, len(others)))
+    for order, (shade, other) in enumerate(zip(shades, others, strict=True)):
+        found = {
+            place[own]: np.minimum(list(t.values()), total) for place, t in measured.items() if place[1 - own] == other
+        }
+        at = np.array(sorted(found)) + 0.006 * (order - (len(others) - 1) / 2)  # so that seeds do not hide each other
+        each = [found[separation] for separation in sorted(found)]
+        label = f"{others_name} {other:g} apart"
+        axes.plot(at, [np.median(t) for t in each], "o-", color=shade, linewidth=2.6, markersize=9, label=label)
+        for x, t in zip(at, each, strict=True):
+            axes.plot(np.full(len(t), x), t, "o", color=shade, markersize=4, alpha=0.45)
+    axes.axhline(total, color=FAINT, linestyle="--", linewidth=1.2)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda value, _: count_text(value))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks(sorted({place[own] for place in measured}))
+    axes.set_xlabel(f"{name} separation")
+    if own == 0:
+        axes.set_ylabel("images seen")
+    if not objects:
+        axes.legend(loc="best")
+    return None

@@ -1,0 +1,64 @@
+"""The figure of paths in concept space (Park et al. 2024)."""
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from recombine.lab.report.figures import (
+    FAINT,
+    empty_figure,
+    empty_panel,
+    house_style,
+    one_legend,
+    put_caption,
+    seeds_text,
+)
+from recombine.studies.concept_space.speed.claims import HELD_OUT
+from recombine.studies.concept_space.trajectories.claims import path
+
+CLASSES = {"00": ("large red", "#D55E00"), "01": ("small red", "#E69F00"), "10": ("large blue", "#0072B2"),
+           HELD_OUT: ("small blue, held out", "#000000")}  # fmt: skip
+
+
+def paths(table: pl.DataFrame) -> Figure:
+    """A panel for each arm: the unit square with P(blue) across and P(small) up, and the way of every class in it."""
+    arms = list(dict.fromkeys(table["arm"].to_list()))
+    if not arms:
+        return empty_figure("not measured: no arm has a run")
+    with house_style():
+        figure = Figure(figsize=(5.4 * len(arms), 6.9), layout="constrained")
+        panels = figure.subplots(1, len(arms), sharey=True, squeeze=False)[0]
+        for axes, arm in zip(panels, arms, strict=True):
+            axes.set_title(f"{arm} colour")
+            _draw(axes, table, arm)
+        panels[0].set_ylabel("P(small)")
+        one_legend(figure, panels[0])
+        put_caption(
+            figure,
+            "Mean probabilities by the classifier over the samples of a class. Thin: seeds; thick: their mean, "
+            f"{seeds_text(table['seed'].n_unique())}. Square: the first evaluation; dots: all, log-spaced.",
+        )
+    return figure
+
+
+def _draw(axes: Axes, table: pl.DataFrame, arm: str) -> None:
+    axes.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.05), aspect="equal")
+    drawn = False
+    for node, (name, color) in CLASSES.items():
+        ways = list(path(table, arm, node).values())
+        if not ways:
+            continue
+        drawn = True
+        for way in ways:
+            axes.plot(*way.T, color=color, linewidth=0.8, alpha=0.35)
+        shortest = min(map(len, ways))
+        mean = np.mean([way[:shortest] for way in ways], axis=0)
+        axes.plot(*mean.T, "o-", color=color, linewidth=2.6, markersize=4, label=name)
+        axes.plot(*mean[0], "s", color=color, markersize=10)
+    if not drawn:
+        return empty_panel(axes, "not measured: classifier.color=blue, classifier.size=small")
+    for corner in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        axes.plot(*corner, "+", color=FAINT, markersize=14)
+    axes.set_xlabel("P(blue)")
+    return None

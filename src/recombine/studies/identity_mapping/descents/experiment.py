@@ -1,0 +1,179 @@
+"""Yang et al. 2025, Figs 8 and 9: with three and four concepts the loss at the probe may fall three and four times.
+
+*Data.* Triple: mu = (1, 1.5, 2.2) with sigma = 0.05 as told, mu = (1, 1.7, 2.25) with sigma = (0.5, 0.25, 0.25) as in
+the script. Quadruple: mu = (1, 1.5, 2.2, 2.7), sigma = 0.05 in the script, the last one 0.5 as told. *Model.* W = U U^T
+from U uniform in (0, 0.1), moved as the scripts do (W by Euler's step of 0.01, 10,000 of them), and by the exact flow
+on U over the same time; with A and with the scripts' A^2. *Computed.* How often the loss at the probe falls, counting
+only rises above 0.1% of its largest; Euler runs that diverge are cut first. *Asked.* How many starts have it?
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+from torch import Tensor
+
+from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.runs.work import Row
+from recombine.studies.identity_mapping._shared.flows import (
+    RIPPLE,
+    SCRIPTS_TIME,
+    FlowsConfig,
+    along_path,
+    blocks,
+    counts,
+    curve,
+    row,
+    steps_for,
+)
+from recombine.studies.identity_mapping.descents import claims
+from recombine.studies.identity_mapping.descents.seen import SEEN
+from recombine.theory.identity.flow import descents, euler_on_w, flow, probe_loss
+
+if TYPE_CHECKING:
+    import polars
+
+Way = Literal["euler", "flow"]
+MOST_FALLS = 5  # that are counted
+GONE = 2.0  # times its first loss: an Euler run that ends above has left
+NEGATIVE = -1e-9  # an eigenvalue below it is not rounding
+
+
+class DescentsConfig(FlowsConfig):
+    """Several concepts, and how often the loss at their combination is expected to fall."""
+
+    kind: Literal["identity-descents"] = "identity-descents"
+    signals: tuple[float, ...] = Field(default=(1.0, 1.5, 2.2), min_length=2)
+    spreads: tuple[float, ...] = (0.05, 0.05, 0.05)
+    scale: float = Field(default=0.1, gt=0, le=1)
+    starts: int = Field(default=1000, ge=1)
+    step: float = Field(default=0.01, gt=0, description="of Euler, in the scripts' time")
+    steps: int = Field(default=10_000, ge=10)
+    keep: int = Field(default=5, ge=1, description="Euler steps from one loss that is looked at to the next")
+    moments_kept: int = Field(default=200, ge=2)
+
+    @property
+    def wanted(self) -> int:
+        """One fall a concept."""
+        return len(self.signals)
+
+    def rows(self) -> list[Row]:
+        """Counts for both ways; the curve of the first start that falls often enough, with its turns."""
+        a, z, starts = self.moments(), self.probe(), self.draw_starts()
+        numbers: dict[Way, dict[str, int]] = {"euler": {}, "flow": {}}
+        shown: dict[Way, list[Row]] = {}
+        for block in blocks(starts):
+            euler_times, weights, smallest = euler_on_w(block @ block.mT, a, self.step, self.steps, self.keep)
+            stepped = probe_loss(weights, z)  # [T, n]
+            stayed = stepped.isfinite().all(0) & (stepped[-1] < GONE * stepped[0])
+            lost = ~(smallest >= NEGATIVE).all(0)  # NaN is lost too
+            times, weights = flow(block, a, *steps_for(a, self.step * self.steps / SCRIPTS_TIME))
+            flown = probe_loss(weights, z)
+            falls: dict[Way, Tensor] = {
+                "euler": descents(stepped, RIPPLE).falls.where(stayed, 0),
+                "flow": descents(flown, RIPPLE).falls,
+            }
+            often = falls["flow"] >= self.wanted
+            more = {"starts": len(block), "stayed": int(stayed.sum()), "lost": int(lost.sum())}
+            more |= {"flow often": int(often.sum()), "flow often, cut": int((often & ~stayed).sum())}
+            _add(numbers["euler"], more | _by_falls(falls["euler"]))
+            _add(numbers["flow"], {"starts": len(block)} | _by_falls(falls["flow"]))
+            ways: dict[Way, tuple[Tensor, Tensor]] = {
+                "euler": (euler_times, stepped), "flow": (SCRIPTS_TIME * times, flown)
+            }  # fmt: skip
+            for way, (clock, losses) in ways.items():
+                enough = (falls[way] >= self.wanted).nonzero()[:, 0].tolist()
+                if enough and way not in shown:
+                    shown[way] = example(way, clock, losses[:, enough[0]], self.moments_kept)
+        rows = counts("all", followed=self.step * self.steps)
+        return rows + [each for way, found in numbers.items() for each in counts(way, **found) + shown.get(way, [])]
+
+
+def _by_falls(falls: Tensor) -> dict[str, int]:
+    """How many starts fall at least so often."""
+    return {f"falls.{k}": int((falls >= k).sum()) for k in range(1, MOST_FALLS + 1)}
+
+
+def _add(total: dict[str, int], more: dict[str, int]) -> None:
+    for name, number in more.items():
+        total[name] = total.get(name, 0) + number
+
+
+def example(node: str, times: Tensor, losses: Tensor, moments_kept: int) -> list[Row]:
+    """A curve and its turns, up to where a tenth of its last peak is left. times and losses [T]."""
+    turns = turning_points(losses, RIPPLE)
+    last = turns[-1] if turns else 0
+    fallen = (losses[last:] < 0.1 * losses[last]).nonzero()[:, 0].tolist()
+    end = last + fallen[0] if fallen else len(losses) - 1
+    heights = losses[: end + 1].clamp(min=1e-6).log()
+    kept = along_path(times[: end + 1], (heights - heights.min())[None], moments_kept).tolist()
+    kept = sorted({*kept, *turns})
+    marks = ["trough" if number % 2 == 0 else "peak" for number in range(len(turns))]
+    found = curve(node, "loss", times[kept], losses[kept])
+    return found + [row(node, m, float(losses[t]), float(times[t])) for m, t in zip(marks, turns, strict=True)]
+
+
+def turning_points(losses: Tensor, threshold: float) -> list[int]:
+    """Where a curve turns after its first fall, trough, peak, trough ..: moves above `threshold` of its largest loss.
+
+    The last trough, from which it no longer rises, is not a turn.
+    """
+    least = threshold * float(losses.max())
+    turns: list[int] = []
+    falling, extreme, place = False, float(losses[0]), 0
+    for number, loss in enumerate(losses.tolist()):
+        if (loss - extreme if falling else extreme - loss) > least:
+            if falling or turns:
+                turns.append(place)
+            falling, extreme, place = not falling, loss, number
+        elif loss < extreme if falling else loss > extreme:
+            extreme, place = loss, number
+    return turns
+
+
+def draw(table: polars.DataFrame, config: DescentsConfig) -> dict[str, Drawing]:
+    """Figs 8 and 9, and how often they would be seen."""
+    from recombine.studies.identity_mapping.descents import figures
+
+    caption = "The loss at the probe of single starts with every trough and peak, and how many starts have as many."
+    return {"figure": Drawing(figures.figure(table, config), caption)}
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "triple": {"signals": (1.0, 1.5, 2.2), "spreads": (0.05, 0.05, 0.05)},
+    "triple script": {"signals": (1.0, 1.7, 2.25), "spreads": (0.5, 0.25, 0.25)},
+    "quadruple": {"signals": (1.0, 1.5, 2.2, 2.7), "spreads": (0.05, 0.05, 0.05, 0.5)},
+    "quadruple script": {"signals": (1.0, 1.5, 2.2, 2.7), "spreads": (0.05, 0.05, 0.05, 0.05)},
+}
+
+
+def _arms(**changes: int) -> dict[str, DescentsConfig]:
+    powers: dict[str, Literal[1, 2]] = {"A": 1, "A2": 2}
+    return {
+        f"{name} {short}": DescentsConfig(power=power, **setting, **changes)
+        for name, setting in SETTINGS.items()
+        for short, power in powers.items()
+    }
+
+
+EXPERIMENT = Experiment(
+    study="identity-mapping",
+    name="descents",
+    question="How often does the loss at the combination of three or four concepts fall three or four times?",
+    figure="Yang et al. 2025, Figs 8, 9",
+    budgets={
+        "smoke": Budget(_arms(starts=8, steps=600, keep=10, moments_kept=30), 1, "a few seconds"),
+        "laptop": Budget(_arms(starts=100), 1, "half a minute"),
+        "full": Budget(_arms(), 1, "a minute on two CPU cores; 1,000 starts an arm"),
+    },
+    claims=claims.DESCENTS,
+    draw=draw,
+    notes=(
+        "Arms end in A, or in A2 for the scripts' A^2, element by element. d is the number of concepts.",
+        "Time is the scripts' (twice that of gradient flow), in thousandths of a unit in the column images_seen.",
+        "Shares are of all starts: an Euler run that diverges is cut and has no descents. It is cut where it is not "
+        "finite or ends above twice its first loss.",
+    ),
+    seen=SEEN,
+)

@@ -1,0 +1,133 @@
+"""The networks of Swing-by (Yang et al. 2025, Figs 3, 13, 14), as the released code trains them.
+
+*Data.* 5,000 points of each cluster, one at the origin among them, sigma = 0.05 read as a variance; every net has
+points and, where the run is rotated, a rotation of its own. *Model.* Layers with biases and PyTorch's own start,
+batches of 128, 40 epochs: small ones (runs 29, 26, 27, run 27 with 0.3 of the start, two layers linear and ReLU), and
+those that are said not to swing by (one layer; 64 dimensions). *Computed.* In how many nets the probe's loss rises,
+after a fall, by more than 1% of its largest, seen at every step and once an epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from recombine.errors import UserError
+from recombine.runs.work import Row
+from recombine.seeds import fold
+from recombine.studies.identity_mapping._shared.flows import along_path, counts, curve, row
+from recombine.studies.identity_mapping._shared.released import NetsConfig, mixed
+from recombine.theory.identity.flow import descents
+from recombine.training.batched import DescentConfig, NetConfig, Trace, losses, train
+from recombine.worlds.mixture import MixtureWorld
+
+RISE = 0.01  # of a curve's largest loss
+MOST_RELU = 200  # nets: they see every point, and take ten times as long
+JUDGED = 300  # points that the training loss of ReLU nets is taken over
+
+
+class SwingByNetsConfig(NetsConfig):
+    """Small networks, and whether they swing by."""
+
+    kind: Literal["identity-swing-by-nets"] = "identity-swing-by-nets"
+    starts: int = Field(default=200, ge=1)
+    datasets: int = Field(default=200, ge=1)
+    every: int = Field(default=1, ge=1)
+    moments_kept: int = Field(default=100, ge=2)
+
+    def check(self) -> None:
+        if self.world.concepts != 2:
+            raise UserError("swing-by is about two concepts: set world.signals=[2,4]")
+
+    def rows(self) -> list[Row]:
+        """Counts; the rise of each net that has one; curves of the first net with a bump and the first without."""
+        trace, turned = self._trained()
+        loss = losses(trace)[..., 0].double()  # [T, n]
+        epochs = trace.steps.double() / self.steps_per_epoch
+        found = descents(loss, RISE)
+        whole = descents(loss[self._once_an_epoch(trace)], RISE)
+        bumps = {"bumps.step": int(found.bump.sum()), "bumps.epoch": int(whole.bump.sum())}
+        rows = counts("all", nets=self.starts, **bumps)
+        ratios = (found.peak_height / found.trough_height).tolist()
+        rows += [row(f"net {i}", "ratio", ratio) for i, ratio in enumerate(ratios) if ratio == ratio]
+        answers = torch.einsum("tni,nij->tnj", trace.outputs[:, :, 0].double(), turned)  # turned back
+        for name, those in (("bump", found.bump), ("none", ~found.bump)):
+            if those.any():
+                own = int(those.nonzero()[0, 0])
+                shown = {
+                    "x1": answers[:, own, 0], "x2": answers[:, own, 1], "probe loss": loss[:, own],
+                    "training loss": trace.loss[:, own],
+                }  # fmt: skip
+                rows += example(name, epochs, shown, self.moments_kept)
+                rows += turns(name, epochs, loss[:, own], int(found.trough[own]), int(found.peak[own]))
+        return rows
+
+    def _trained(self) -> tuple[Trace, Tensor]:
+        """All nets at once, each on its own points; and the rotation of each.  # [n, d, d]"""
+        sets = [self._points(number, seed) for number, seed in enumerate(self.data_seeds())]
+        own = [sets[i % self.datasets] for i in range(self.starts)]
+        points, turned = torch.stack([each for each, _ in own]), torch.stack([turn for _, turn in own])
+        probes = (turned @ self.world.probe())[:, None].float()  # [n, 1, d]
+        judged = JUDGED if self.net.activation == "relu" else None
+        judged = judged and min(judged, points.shape[1])
+        trace = train(self.net, self.descent, points, probes, self.net_seeds(), self.every, loss_points=judged)
+        return trace, turned
+
+    def _points(self, number: int, seed: int) -> tuple[Tensor, Tensor]:
+        """A set of points in the order of its batches, rotated; and the rotation."""
+        turned = self.world.rotation(fold(self.seeds.data, f"identity rotation {number}"))
+        return (mixed(self.world.points(self.count, seed), seed) @ turned.T).float(), turned
+
+    def _once_an_epoch(self, trace: Trace) -> Tensor:
+        """Of the observed steps the last at or before the end of each epoch, and the start."""
+        ends = torch.arange(0, int(trace.steps[-1]) + 1, self.steps_per_epoch)
+        return torch.searchsorted(trace.steps, ends, right=True) - 1
+
+
+def example(node: str, times: Tensor, shown: dict[str, Tensor], moments_kept: int) -> list[Row]:
+    """Curves of one start. times and each of shown [T]."""
+    kept = along_path(times, torch.stack([values.double() for values in shown.values()]), moments_kept)
+    return [each for name, values in shown.items() for each in curve(node, name, times[kept], values[kept])]
+
+
+def turns(node: str, times: Tensor, losses: Tensor, trough: int, peak: int) -> list[Row]:
+    """Trough and peak of its loss; none where there is no bump. times and losses [T]."""
+    places = (("trough", trough), ("peak", peak))
+    return [row(node, name, float(losses[at]), float(times[at])) for name, at in places if at >= 0]
+
+
+def arms_of_nets(nets: int, large: int, epochs: int, every: int) -> dict[str, SwingByNetsConfig]:
+    """The runs; the large ones, with `large` nets (linear: three times as many), only if there are to be any."""
+    two, three = MixtureWorld(dimensions=2, **_RELEASED), MixtureWorld(dimensions=3, **_RELEASED)
+    slow = DescentConfig(rate=0.01, epochs=epochs)
+    triple = NetConfig(layers=3, width=3)
+    small: dict[str, dict[str, Any]] = {
+        "run 29": {"world": two.replace(rotated=True), "net": NetConfig(layers=4, width=4)},
+        "run 26": {"world": three.replace(signals=(1.0, 2.0)), "net": triple},
+        "run 27": {"world": three, "net": triple},
+        "run 27 small": {"world": three, "net": triple.replace(scale=0.3)},
+        "two layers": {"world": two, "net": NetConfig(layers=2, width=4)},
+        "ReLU": {"world": three, "net": NetConfig(layers=2, width=16, activation="relu")},
+    }
+    arms = {}
+    for name, parts in small.items():
+        number = min(nets, MOST_RELU) if name == "ReLU" else nets
+        arms[name] = SwingByNetsConfig(**parts, descent=slow, starts=number, datasets=number, every=every)
+    if large:
+        many = MixtureWorld(dimensions=64, rotated=True, **_RELEASED)
+        single = many.replace(signals=(1.0, 2.0))
+        fast = DescentConfig(rate=0.1, epochs=epochs)
+        wide: dict[str, dict[str, Any]] = {
+            "one layer d 64": {"world": single, "net": NetConfig(layers=1), "starts": 3 * large},
+            "ReLU d 64": {"world": single, "net": NetConfig(layers=2, activation="relu"), "starts": large},
+            "run 28": {"world": many, "net": NetConfig(layers=4), "starts": 3 * large},
+        }
+        for name, parts in wide.items():
+            arms[name] = SwingByNetsConfig(**parts, descent=fast, datasets=large, every=2 * every)
+    return arms
+
+
+_RELEASED: dict[str, Any] = {"signals": (2.0, 4.0), "spreads": (0.05, 0.05), "reading": "variance", "origin": True}

@@ -1,0 +1,1 @@
+"""Projective composition: laws that compose exactly, their scores and errors."""

@@ -1,0 +1,1 @@
+"""Structured identity mapping: exact flows, closed forms, linear denoisers."""

@@ -1,0 +1,1 @@
+"""Percolation of overlapping bumps, and graphs of label values."""

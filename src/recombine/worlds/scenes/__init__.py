@@ -1,0 +1,1 @@
+"""Scenes of many objects: layouts, geometry, a ray caster, Blender, CLEVR, labels."""

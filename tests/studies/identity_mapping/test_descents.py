@@ -1,0 +1,138 @@
+"""Descents: turns of known curves, counts of known starts, rules on tables made by hand, the figure."""
+
+import polars as pl
+import pytest
+import torch
+
+from recombine.errors import UserError
+from recombine.settings import override
+from recombine.studies.identity_mapping.descents.claims import BEFORE, DESCENTS
+from recombine.studies.identity_mapping.descents.experiment import EXPERIMENT, DescentsConfig, example, turning_points
+from recombine.theory.identity.flow import descents
+from support import tables
+from support.identity_tables import Reading, arms_of, by_hand, computed, counts
+from support.pictures import words
+
+ARMS = arms_of(EXPERIMENT, "smoke")
+
+
+def judge(claim: str, readings: list[Reading]) -> dict[str, object]:
+    return tables.judge(DESCENTS, claim, by_hand(readings))
+
+
+@pytest.mark.parametrize(
+    ("curve", "turns"),
+    [
+        ([4, 3, 2, 1, 0.5, 0], []),
+        ([4, 1, 2, 3, 1, 0], [1, 3]),
+        ([4, 1, 1.03, 1, 0.5, 0], []),
+        ([4, 2, 3, 1, 2, 0], [1, 2, 3, 4]),
+        ([1, 4, 3, 2, 1, 0], []),
+        ([1, 1, 1, 1], []),
+        ([4, 1, 2, 3, 3, 3.5], [1]),
+    ],
+)
+def test_turns_by_hand_and_as_many_as_falls(curve: list[float], turns: list[int]) -> None:
+    losses = torch.tensor(curve, dtype=torch.float64)
+    assert turning_points(losses, 0.01) == turns
+    assert int(descents(losses[:, None], 0.01).falls) == (len(turns) // 2 + 1 if len(set(curve)) > 1 else 0)
+
+
+def test_an_example_keeps_every_turn_and_ends_when_a_tenth_is_left() -> None:
+    losses = torch.tensor([4.0, 2, 3, 1, 2, 1, 0.1, 0.05, 0.01], dtype=torch.float64)
+    rows = example("flow", torch.arange(9, dtype=torch.float64), losses, 3)
+    marks = {(row["instrument"], row["images_seen"], row["value"]) for row in rows if row["instrument"] != "loss"}
+    assert marks == {("trough", 1000, 2), ("peak", 2000, 3), ("trough", 3000, 1), ("peak", 4000, 2)}
+    assert max(row["images_seen"] for row in rows) == 6000
+    assert {1000, 2000, 3000, 4000} <= {row["images_seen"] for row in rows if row["instrument"] == "loss"}
+
+
+def test_counts_of_both_ways_at_the_paper_s_length() -> None:
+    config = DescentsConfig(starts=30, power=2, keep=10)
+    found = {(row["node"], row["instrument"]): row["value"] for row in config.rows()}
+    assert found["all", "followed"] == 100
+    assert found["euler", "starts"] == found["flow", "starts"] == found["flow", "falls.1"] == 30
+    assert found["euler", "falls.1"] == found["euler", "stayed"] == 30 - found["euler", "lost"] < 30
+    assert found["flow", "falls.3"] == found["euler", "flow often"] >= 8
+    assert found["flow", "falls.2"] >= found["flow", "falls.3"] > found["flow", "falls.4"] == 0
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    return computed(ARMS)
+
+
+def test_short_runs_are_not_judged(table: pl.DataFrame) -> None:
+    for claim in DESCENTS:
+        assert tables.undecided(tables.judge(DESCENTS, claim.id, table), "followed to t = 6")
+
+
+def setting(arm: str, euler: int, flow: int, **more: int) -> list[Reading]:
+    falls = 3 if arm.startswith("triple") else 4
+    rows = counts(arm, "all", {"followed": 100})
+    rows += counts(arm, "euler", {"starts": 1000, "stayed": 600, f"falls.{falls}": euler, **more})
+    return rows + counts(arm, "flow", {"starts": 1000, f"falls.{falls}": flow})
+
+
+@pytest.mark.parametrize(("claim", "arm"), list(zip("abcdef", BEFORE, strict=True)))
+def test_shares_against_those_before(claim: str, arm: str) -> None:
+    answer = judge(f"S8{claim}", setting(arm, 5 * BEFORE[arm], 500))
+    assert (answer["verdict"], answer["estimate"]) == ("holds", BEFORE[arm] / 200)
+    assert judge(f"S8{claim}", setting(arm, 900, 500))["verdict"] == "fails"
+
+
+@pytest.mark.parametrize(("k", "verdict"), [(100, "holds"), (500, "undecided"), (600, "fails")])
+def test_a_minority(k: int, verdict: str) -> None:
+    for claim, arm in (("S8g", "triple A"), ("S8j", "quadruple script A2")):
+        assert judge(claim, setting(arm, 0, k))["verdict"] == verdict
+
+
+def test_existing() -> None:
+    assert judge("S8", setting("triple A", 0, 1))["verdict"] == "holds"
+    assert judge("S8", setting("triple A", 0, 0))["verdict"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("cut", "verdict", "more"), [(300, "holds", 0.4), (200, "undecided", 0.0), (100, "fails", -0.4)]
+)
+def test_who_is_cut(cut: int, verdict: str, more: float) -> None:
+    """400 of 1,000 are cut; of the 500 whose flow falls often, so many."""
+    answer = judge("S8k", setting("triple A2", 0, 500, **{"flow often": 500, "flow often, cut": cut}))
+    assert (answer["verdict"], answer["estimate"]) == (verdict, pytest.approx(more, abs=1e-9))
+
+
+def test_nothing_measured_is_undecided() -> None:
+    for claim in DESCENTS:
+        assert tables.undecided(judge(claim.id, []))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"signals": [1.0, 2.0]}, "2 signals but 3 spreads"), ({"step": 0}, "step"), ({"keep": 0}, "keep")],
+)
+def test_bad_settings_are_one_line(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(UserError) as raised:
+        override(DescentsConfig(), changes)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_full_is_the_scripts_length_in_every_arm() -> None:
+    for arm, config in arms_of(EXPERIMENT, "full").items():
+        assert (config.step, config.steps, config.scale) == (0.01, 10_000, 0.1)
+        assert config.starts >= 200
+        assert config.wanted == (3 if arm.startswith("triple") else 4)
+
+
+def test_the_figure_draws_the_curve_its_turns_and_the_shares() -> None:
+    arm = "triple A2"
+    found = computed({arm: DescentsConfig(starts=12, power=2, keep=10, moments_kept=40)})
+    axes = EXPERIMENT.draw(found, ARMS[arm])["figure"].figure.axes
+    assert [line.get_marker() for line in axes[1].lines] == ["None", "v", "^"]
+    assert len(axes[1].lines[1].get_xdata()) == 2
+    assert "%" in words(axes[3])
+    assert "no start of triple A" in words(axes[0])
+
+
+def test_an_empty_table_draws_empty_panels() -> None:
+    assert "not measured: falls" in words(EXPERIMENT.draw(by_hand([]), ARMS["triple A"])["figure"].figure)

@@ -1,0 +1,234 @@
+"""Swing-by: rules on tables made by hand, small flows and nets with known answers, the figures."""
+
+import polars as pl
+import pytest
+import torch
+
+from recombine.errors import UserError
+from recombine.lab.table import curves
+from recombine.settings import override
+from recombine.studies.identity_mapping._shared.flows import along_path, steps_for
+from recombine.studies.identity_mapping.swing_by.claims import DEEP, FLOWS_BEFORE, NETS_BEFORE, NONE, SWING_BY
+from recombine.studies.identity_mapping.swing_by.experiment import EXPERIMENT, SwingByConfig
+from recombine.studies.identity_mapping.swing_by.nets import SwingByNetsConfig
+from recombine.theory.identity.flow import descents, flow, positive_start, probe_loss
+from recombine.training.batched import DescentConfig, NetConfig
+from recombine.worlds.mixture import MixtureWorld
+from support import tables
+from support.identity_tables import Reading, arms_of, by_hand, computed, counts
+from support.pictures import words
+
+ARMS = arms_of(EXPERIMENT, "smoke")
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    return computed(ARMS)
+
+
+def judge(claim: str, readings: list[Reading]) -> dict[str, object]:
+    return tables.judge(SWING_BY, claim, by_hand(readings))
+
+
+# Rows
+
+
+def test_every_claim_that_can_be_is_judged_at_smoke(table: pl.DataFrame) -> None:
+    answers = {claim.id: tables.judge(SWING_BY, claim.id, table) for claim in SWING_BY}
+    judged = {name for name, answer in answers.items() if answer["n"]}
+    assert judged == {"S6", "S6b", "S6m", "S6p", "S6t", "S6h", "S7", "S7w", "S9b", "S9c", "S9d"}
+    assert all(answer["note"] for name, answer in answers.items() if name not in judged)
+    assert answers["S6m"]["verdict"] == "holds"
+
+
+def test_the_counts_of_flows_are_those_of_the_flow() -> None:
+    config = SwingByConfig(gaps=(2.0,), kinds=("positive",), starts=40, shown=(2.0,), errors_kept=40)
+    found = {(row["node"], row["instrument"]): row["value"] for row in config.rows()}
+    a = torch.tensor([0.5025, 2.0025, 0.0025], dtype=torch.float64)
+    _, weights = flow(positive_start(40, 3, 3, 0.2, 0), a, *steps_for(a, 5 / 0.5025))
+    truth = descents(probe_loss(weights, torch.tensor([1.0, 2.0, 0.0], dtype=torch.float64)), 0.001)
+    assert found["mu2=2 positive", "bumps"] == int(truth.bump.sum())
+    assert found["mu2=2 positive", "starts"] == found["mu2=2 positive", "monotone"] == 40
+    first = int(truth.bump.nonzero()[0, 0])
+    assert found["mu2=2 positive bump", "trough"] == pytest.approx(float(truth.trough_height[first]))
+    assert found["mu2=2 positive bump", "peak"] == pytest.approx(float(truth.peak_height[first]))
+    assert ("mu2=2 positive none", "peak") not in found
+    assert found["mu2=2 positive bump", "x2"] == pytest.approx(2.0, abs=0.01)  # the last one kept: learned
+
+
+def test_one_layer_on_all_points_never_bumps_and_its_path_is_turned_back() -> None:
+    config = SwingByNetsConfig(
+        world=MixtureWorld(dimensions=3, signals=(1.0, 2.0), reading="variance", origin=True, rotated=True),
+        net=NetConfig(layers=1, scale=0.1), descent=DescentConfig(rate=0.5, batch=None, steps=400), count=200,
+        starts=4, datasets=2, every=10,
+    )  # fmt: skip
+    rows = config.rows()
+    found = {row["instrument"]: row["value"] for row in rows if row["node"] == "all"}
+    assert found == {"nets": 4, "bumps.step": 0, "bumps.epoch": 0}
+    ends = {row["instrument"]: row["value"] for row in rows if row["node"] == "none"}
+    assert (ends["x1"], ends["x2"]) == (pytest.approx(1, abs=0.05), pytest.approx(2, abs=0.05))
+
+
+def test_kept_places_follow_fast_turns() -> None:
+    """A curve that climbs between 500 and 550 of 1,000 and rests otherwise: half of its way is there."""
+    times = torch.arange(1001.0)
+    climb = ((times - 500) / 50).clamp(0, 1)
+    kept = along_path(times, climb[None], 41).tolist()
+    assert (kept[0], kept[-1], len(kept)) == (0, 1000, 41)
+    assert sum(500 <= place <= 550 for place in kept) == pytest.approx(21, abs=2)
+
+
+# Claims on flows
+
+
+def gaps(arm: str, bumps: dict[float, int], kind: str = "positive", starts: int = 1000) -> list[Reading]:
+    return [
+        reading
+        for gap, k in bumps.items()
+        for reading in counts(arm, f"mu2={gap:g} {kind}", {"starts": starts, "bumps": k, "monotone": starts})
+    ]
+
+
+@pytest.mark.parametrize(("k", "verdict"), [(370, "holds"), (480, "undecided"), (700, "fails"), (100, "fails")])
+def test_a_share_is_judged_against_the_interval_of_the_one_before(k: int, verdict: str) -> None:
+    answer = judge("S6", gaps("A", {1.5: k}))
+    assert (answer["verdict"], answer["estimate"], answer["n"]) == (verdict, k / 1000, 1000)
+    assert answer["note"] == "before: 37 of 100, so 0.276 to 0.472"
+
+
+def test_rising_with_the_gap() -> None:
+    rising = {1.1: 10, 1.5: 370, 2.0: 840, 3.0: 980}
+    answer = judge("S6c", gaps("A", rising))
+    assert (answer["verdict"], answer["estimate"]) == ("holds", pytest.approx(0.14))
+    assert judge("S6c", gaps("A", rising | {2.0: 300}))["verdict"] == "fails"
+    assert judge("S6c", gaps("A", rising | {3.0: 845}))["verdict"] == "undecided"
+
+
+def test_all_gaps_have_to_agree() -> None:
+    right = {gap: 10 * k for gap, k in FLOWS_BEFORE.items()}
+    assert judge("S6d", gaps("A", right))["verdict"] == "holds"
+    answer = judge("S6d", gaps("A", right | {2.0: 500}))
+    assert (answer["verdict"], answer["estimate"], answer["n"]) == ("fails", 0.8, 5)
+
+
+def test_one_training_loss_that_rises_fails() -> None:
+    good = gaps("A", {1.5: 1}) + gaps("A2", {1.5: 1})
+    assert judge("S6m", good)["verdict"] == "holds"
+    bad = [(arm, node, name, 999.0 if (arm, name) == ("A2", "monotone") else v) for arm, node, name, v in good]
+    assert (judge("S6m", bad)["verdict"], judge("S6m", bad)["n"]) == ("fails", 2000)
+
+
+@pytest.mark.parametrize(("agree", "verdict"), [(990, "holds"), (950, "undecided"), (900, "fails")])
+def test_the_prediction_has_to_agree(agree: int, verdict: str) -> None:
+    readings = gaps("A", {1.5: 1}) + gaps("A2", {1.5: 1})
+    readings += [(arm, "mu2=1.5 positive", "agree", float(agree)) for arm in ("A", "A2")]
+    assert judge("S6p", readings)["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("error", "verdict"), [(-0.01, "holds"), (0.2, "fails")])
+def test_errors_count_by_their_size(error: float, verdict: str) -> None:
+    readings: list[Reading] = [("A", f"mu2=2 positive {i}", "error.time", error) for i in range(20)]
+    answer = judge("S6t", readings)
+    assert (answer["verdict"], answer["estimate"], answer["n"]) == (verdict, abs(error), 20)
+
+
+def test_positive_against_gaussian() -> None:
+    many, few = dict.fromkeys((1.5, 2.0, 3.0), 500), dict.fromkeys((1.5, 2.0, 3.0), 100)
+    both = [reading for arm in ("A", "A2") for reading in gaps(arm, many) + gaps(arm, few, "gaussian")]
+    assert (judge("S7p", both)["verdict"], judge("S7p", both)["estimate"]) == ("holds", pytest.approx(0.4))
+    turned = [reading for arm in ("A", "A2") for reading in gaps(arm, few) + gaps(arm, many, "gaussian")]
+    assert judge("S7p", turned)["verdict"] == "fails"
+
+
+# Claims on networks
+
+
+def networks(found: dict[str, tuple[int, int]], n: int = 200) -> list[Reading]:
+    return [
+        reading
+        for arm, (steps, epochs) in found.items()
+        for reading in counts(arm, "all", {"nets": n, "bumps.step": steps, "bumps.epoch": epochs})
+    ]
+
+
+def test_the_same_counts_agree_and_others_do_not() -> None:
+    answer = judge("S9r", networks(NETS_BEFORE))
+    assert (answer["verdict"], answer["n"]) == ("holds", 12)
+    other = judge("S9r", networks(NETS_BEFORE | {"run 26": (64, 110)}))
+    assert (other["verdict"], other["estimate"]) == ("fails", pytest.approx(11 / 12))
+    few = judge("S9r", networks(dict.fromkeys(NETS_BEFORE, (1, 0)), n=10))
+    assert tables.undecided(few, "100 or more")
+
+
+@pytest.mark.parametrize(("bumps", "verdict"), [(100, "holds"), (60, "undecided"), (20, "fails")])
+def test_deep_small_nets(bumps: int, verdict: str) -> None:
+    assert judge("S9b", networks(dict.fromkeys(DEEP, (bumps, 0))))["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("bumps", "verdict"), [(180, "holds"), (160, "undecided"), (100, "fails")])
+def test_small_start(bumps: int, verdict: str) -> None:
+    assert judge("S9c", networks({"run 27 small": (bumps, 0)}))["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("bumps", "verdict"), [(20, "holds"), (100, "undecided"), (150, "fails")])
+def test_once_an_epoch(bumps: int, verdict: str) -> None:
+    assert judge("S9d", networks(dict.fromkeys(DEEP, (200, bumps))))["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("bumps", "verdict"), [(0, "holds"), (10, "undecided"), (40, "fails")])
+def test_where_there_should_be_none(bumps: int, verdict: str) -> None:
+    assert judge("S9a", networks(dict.fromkeys(NONE, (200, bumps))))["verdict"] == verdict
+
+
+def test_nothing_measured_is_undecided() -> None:
+    for claim in SWING_BY:
+        assert tables.undecided(judge(claim.id, []))
+
+
+# Bad input and budgets
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"gaps": [1.0]}, "gaps"), ({"gaps": []}, "gaps"), ({"kinds": ["negative"]}, "kinds"), ({"scale": 0.9}, "scale")],
+)
+def test_bad_settings_are_one_line(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(UserError) as raised:
+        override(SwingByConfig(), changes)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_three_concepts_have_no_plane() -> None:
+    world = MixtureWorld(dimensions=3, signals=(1.0, 2.0, 3.0), spreads=(0.1, 0.1, 0.1))
+    with pytest.raises(UserError, match="two concepts"):
+        SwingByNetsConfig(world=world).check()
+
+
+def test_full_has_every_run_and_enough_of_them() -> None:
+    arms = arms_of(EXPERIMENT, "full")
+    assert {"A", "A2", *NETS_BEFORE, *NONE} == set(arms)
+    assert arms["A"].starts >= 200
+    assert all(arms[arm].starts >= 200 for arm in NETS_BEFORE)
+    assert arms["run 29"].world.clusters == 3
+    assert arms["run 29"].descent.total(15_000) == 40 * 118
+
+
+# Figures
+
+
+def test_the_figures_draw_what_was_measured(table: pl.DataFrame) -> None:
+    drawn = EXPERIMENT.draw(table, ARMS["A"])
+    assert {"figure", "paths"} == set(drawn)
+    assert "run 27 small" in words(drawn["figure"].figure)
+    assert "one layer d 64" not in words(drawn["figure"].figure)  # not at smoke
+    paths = drawn["paths"].figure
+    expected = curves(table, "x1", "A", "mu2=1.5 positive bump")[0, "mu2=1.5 positive bump"][1]
+    assert any(list(line.get_xdata()) == expected.tolist() for line in paths.axes[0].lines)
+    assert "swings by" in words(paths)
+    assert "not measured: paths of A" in words(paths)  # no gap of 3 at smoke
+
+
+def test_an_empty_table_draws_empty_panels() -> None:
+    drawn = EXPERIMENT.draw(by_hand([]), ARMS["A"])
+    assert "not measured: bumps of networks" in words(drawn["figure"].figure)

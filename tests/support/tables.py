@@ -1,0 +1,85 @@
+"""Tables made by hand, so that the answer of a judge and the content of a figure are known beforehand; and the runs
+that an experiment would make real ones of.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from typing import Any
+
+import polars as pl
+
+from recombine.lab.claims import Claim, judge_all
+from recombine.lab.experiment import BUDGETS, Experiment
+from recombine.lab.table import make_table
+from recombine.runs.concept_graph import RunConfig
+
+Readings = Callable[[str, int, str, int], Mapping[str, float]]
+"""Arm, seed, node and images seen -> instrument and value."""
+
+
+def nodes_of(concepts: int) -> tuple[str, ...]:
+    """All classes of so many concepts of two values, in counting order."""
+    return tuple("".join(digits) for digits in product("01", repeat=concepts))
+
+
+def from_origin(node: str) -> int:
+    """The distance of a class where the origin and its neighbours are trained."""
+    return max(0, node.count("1") - 1)
+
+
+def table_of(
+    readings: Readings,
+    arms: Iterable[str],
+    nodes: Iterable[str],
+    grid: Iterable[int],
+    seeds: Iterable[int] = range(5),
+    distance: Callable[[str], int | None] = from_origin,
+) -> pl.DataFrame:
+    """A row for every reading of every arm, seed and class at every evaluation."""
+    return make_table(
+        [
+            ("study", "experiment", arm, seed, seen, node, distance(node), instrument, value)
+            for arm, seed, node, seen in product(arms, seeds, nodes, grid)
+            for instrument, value in readings(arm, seed, node, seen).items()
+        ]
+    )
+
+
+def calibration(
+    values: Mapping[str, Mapping[str, float]], arms: Iterable[str], seeds: Iterable[int] = range(5)
+) -> pl.DataFrame:
+    """What instruments read on real and on empty images before training: node -> instrument and value."""
+
+    def readings(arm: str, seed: int, node: str, seen: int) -> Mapping[str, float]:
+        return {f"calibration.{name}": value for name, value in values[node].items()}
+
+    return table_of(readings, arms, values, (0,), seeds, lambda node: None)
+
+
+def without(table: pl.DataFrame, instrument: str | None = None, arm: str | None = None) -> pl.DataFrame:
+    """The table less the rows of this instrument, of this arm, or of this instrument in this arm."""
+    left = {"instrument": instrument, "arm": arm}
+    return table.filter(~pl.all_horizontal(pl.col(name) == value for name, value in left.items() if value is not None))
+
+
+def shuffled(table: pl.DataFrame, seed: int = 1) -> pl.DataFrame:
+    """The same rows in another order."""
+    return table.sample(fraction=1.0, shuffle=True, seed=seed)
+
+
+def judge(claims: Iterable[Claim], name: str, table: pl.DataFrame) -> dict[str, Any]:
+    """The judgement of the claim that is called so."""
+    (claim,) = (claim for claim in claims if claim.id == name)
+    return judge_all([claim], table, "study", "experiment", "full")[0]
+
+
+def undecided(answer: Mapping[str, Any], reason: str = "") -> bool:
+    """Whether a claim was not judged at all, and says why; in these words, if any are given."""
+    judged = (answer["verdict"], answer["estimate"], answer["n"]) != ("undecided", None, 0)
+    return not judged and answer["note"] != "" and reason in answer["note"]
+
+
+def runs_of(experiment: Experiment, budget: str) -> dict[str, RunConfig]:
+    """The trainings of an experiment at a budget, arm by arm."""
+    arms = experiment.budgets[BUDGETS[BUDGETS.index(budget)]].arms
+    return {arm: config for arm, config in arms.items() if isinstance(config, RunConfig)}
