@@ -18,8 +18,9 @@ import torch
 from benchmarks.speed import replica_rates, sustained_rate
 from torch import Tensor
 
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.lab.execute.provenance import describe_machine, now
 from recombine.seeds import torch_seeded

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.conditioners import ConditionConfig
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import ConditionConfig, UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.errors import in_one_line
 from recombine.instruments.locality.gradients import Views, heat_maps, pixel_locality
 from recombine.lab.execute.provenance import device_name, now

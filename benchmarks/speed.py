@@ -16,8 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.diffusion.losses import denoising_loss
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.lab.execute.provenance import describe_machine, now

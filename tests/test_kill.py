@@ -32,8 +32,8 @@ SMOKE = ["run", "concept-graphs/emergence", "--budget", "smoke", "--no-report",
 # Forks a process for each line of input, `store <tab> n`; the process ends itself at its n-th flush to disk.
 NURSERY = """
 import os, signal, sys
-from recombine.lab.conduct import conduct
-from recombine.lab.config import RunConfig
+from recombine.lab.execute.conduct import conduct
+from recombine.runs.concept_graph import RunConfig
 from recombine.lab.store import Store
 from recombine.training.execution import Execution
 
@@ -60,7 +60,7 @@ for line in sys.stdin:
 # Forks a process for each line of input, a command and the file for its standard error; a number asks how it ended.
 COMMANDS = """
 import json, os, sys
-import recombine.lab.conclude, recombine.lab.conduct
+import recombine.lab.report.conclude, recombine.lab.execute.conduct
 from recombine.cli import main
 
 os.cpu_count = lambda: 1

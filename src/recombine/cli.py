@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from recombine import __version__, commands
+from recombine.deferred import defer
 from recombine.errors import UserError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
+    defer("torch")
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     if threading.current_thread() is threading.main_thread():

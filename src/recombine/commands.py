@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 def show_plan(options: argparse.Namespace) -> None:
     """One command a run, for Slurm arrays and the like."""
-    plan = _plan(options)
+    plan = _plan(options, check=False)
     sets = [word for text in options.set for word in ("--set", text)]
     rows = [
         {"arm": r.arm, "seed": r.seed, "address": r.address, "images": r.config.total,
@@ -79,7 +79,7 @@ def show_status(options: argparse.Namespace) -> None:
 
     rows: list[dict[str, Any]] = []
     store = _store(options)
-    arms = {r.address: r.arm for r in _plan(options).runs} if options.address else None
+    arms = {r.address: r.arm for r in _plan(options, check=False).runs} if options.address else None
     for folder in store.runs() if arms is None else [store.run(address) for address in arms]:
         if not folder.exists:
             continue
@@ -109,7 +109,7 @@ def show_status(options: argparse.Namespace) -> None:
 
 def show_claims(options: argparse.Namespace) -> None:
     """Verdicts of what this store holds, or with --results of the committed evidence."""
-    from recombine.lab.publish.evidence import read_results
+    from recombine.lab.claims import read_results
 
     claims = read_results(_results_folder()) if options.results else _claims_of_store(options, "*")
     claims = _of_study(claims, options.study)
@@ -121,8 +121,8 @@ def show_claims(options: argparse.Namespace) -> None:
 
 def compare(options: argparse.Namespace) -> None:
     """Verdicts of this store beside those of the committed evidence; with --publish, keep this second run there."""
+    from recombine.lab.claims import read_results
     from recombine.lab.publish.compare import pair_claims, summaries, verdict_text
-    from recombine.lab.publish.evidence import read_results
 
     again = _of_study(_claims_of_store(options, "full"), options.study)
     pairs = pair_claims(again, read_results(_results_folder()))
@@ -246,7 +246,7 @@ def _print_claims(claims: list[dict[str, Any]]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from recombine.lab.report.page import interval_text, number_text
+    from recombine.lab.numbers import interval_text, number_text
 
     if not claims:
         print("no claims judged yet: run an experiment first")
@@ -275,7 +275,7 @@ def _of_study(claims: list[dict[str, Any]], name: str | None) -> list[dict[str, 
     return [c for c in claims if name in (c["study"], f"{c['study']}/{c['experiment']}")]
 
 
-def _plan(options: argparse.Namespace, address: str | None = None) -> Any:
+def _plan(options: argparse.Namespace, address: str | None = None, check: bool = True) -> Any:
     from recombine.lab.experiment import find_experiment, make_plan
     from recombine.lab.user_experiment import is_file, load_own
     from recombine.runs.concept_graph import parse_override
@@ -290,7 +290,7 @@ def _plan(options: argparse.Namespace, address: str | None = None) -> Any:
     device = resolve_device(options.device)
     budget = options.budget or ("full" if device.startswith("cuda") else "laptop")
     overrides = dict(parse_override(text) for text in options.set)
-    return make_plan(experiment, budget, options.seeds, overrides, options.only, options.arm)
+    return make_plan(experiment, budget, options.seeds, overrides, options.only, options.arm, check or bool(overrides))
 
 
 def plans_of(options: argparse.Namespace) -> list[Any]:

@@ -6,16 +6,21 @@ have drawn. The bits are plain integer arithmetic on tensors: the same on every 
 a captured CUDA graph.
 """
 
+from __future__ import annotations
+
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.settings import Settings
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _MASK = 0xFFFFFFFF
 
@@ -29,7 +34,7 @@ class Seeds(Settings):
     sampling: int = Field(default=0, ge=0)
 
     @classmethod
-    def all(cls, seed: int) -> "Seeds":
+    def all(cls, seed: int) -> Seeds:
         """One replicate: all four seeds set to the same number (their streams differ by name)."""
         return cls(data=seed, init=seed, order=seed, sampling=seed)
 

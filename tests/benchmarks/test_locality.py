@@ -7,7 +7,7 @@ import torch
 from benchmarks.locality import LOOPS, benchmark, one_by_one
 
 from benchmarks import locality as bench_locality
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import UNetConfig
 from recombine.errors import UserError
 from recombine.instruments.locality.gradients import Views, everywhere, heat_maps
 

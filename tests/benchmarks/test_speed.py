@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchmarks import speed as bench
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import UNetConfig
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.shapes import ShapesWorld
 

@@ -14,14 +14,14 @@ from torch import Tensor
 from recombine.denoisers.adapters import (
     Pipeline,
     StepNetwork,
-    check_folder,
     listening,
     load_pipeline,
     tells_noise,
     tiny_pipeline,
     transformer_blocks,
 )
-from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.pipeline_files import check_folder
 from recombine.diffusion.samplers import euler
 from recombine.errors import UserError
 

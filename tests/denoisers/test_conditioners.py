@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from recombine.denoisers.conditioners import ConditionConfig, Conditioner, Sinusoids, as_maps, map_channels
+from recombine.denoisers.conditioners import Conditioner, Sinusoids, as_maps, map_channels
+from recombine.denoisers.configs import ConditionConfig
 from recombine.errors import UserError
 from recombine.seeds import torch_seeded
 from recombine.settings import build

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from recombine.denoisers.contract import DiscreteStepDenoiser, NetworkDenoiser, score
+from recombine.denoisers.contract import score
+from recombine.denoisers.network import DiscreteStepDenoiser, NetworkDenoiser
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.errors import UserError
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from recombine.denoisers.folded import FoldedConfig, FoldedNetwork
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import FoldedConfig, UNetConfig
+from recombine.denoisers.folded import FoldedNetwork
 from recombine.errors import UserError
 
 INNER = UNetConfig(channels=8, multipliers=(1, 2))

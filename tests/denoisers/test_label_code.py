@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from recombine.denoisers.configs import UNetConfig
 from recombine.denoisers.label_code import CodedNetwork, code_matrix
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.unet import UNet
 from recombine.errors import UserError
 from recombine.worlds.scenes.labels import LabelConfig
 

@@ -4,11 +4,10 @@ import pytest
 import torch
 
 from recombine import seeds
-from recombine.denoisers.conditioners import ConditionConfig
-from recombine.denoisers.contract import NetworkDenoiser, at_pixels
-from recombine.denoisers.folded import FoldedConfig
-from recombine.denoisers.local import LocalConfig, LocalNetwork, NoisyFields
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import ConditionConfig, FoldedConfig, LocalConfig, NoisyFields, UNetConfig
+from recombine.denoisers.contract import at_pixels
+from recombine.denoisers.local import LocalNetwork
+from recombine.denoisers.network import NetworkDenoiser
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError
 from recombine.settings import override

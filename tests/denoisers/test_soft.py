@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from recombine import seeds
-from recombine.denoisers.soft import LocalityPenalty, SoftNetwork, far_pixels
+from recombine.denoisers.configs import LocalityPenalty
+from recombine.denoisers.soft import SoftNetwork, far_pixels
 from recombine.errors import UserError
 from recombine.settings import build
 from recombine.worlds.scenes.labels import LabelConfig

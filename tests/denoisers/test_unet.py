@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from recombine.denoisers.conditioners import ConditionConfig
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import ConditionConfig, UNetConfig
+from recombine.denoisers.unet import UNet
 from recombine.errors import UserError
 from recombine.seeds import torch_seeded
 from recombine.settings import build

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.network import NetworkDenoiser
 from recombine.diffusion.losses import denoising_loss, weight
 from recombine.errors import UserError
 

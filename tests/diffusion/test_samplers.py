@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recombine import seeds
-from recombine.denoisers.contract import DiscreteStepDenoiser
 from recombine.denoisers.exact import MixtureDenoiser
+from recombine.denoisers.network import DiscreteStepDenoiser
 from recombine.diffusion import samplers
 from recombine.diffusion.samplers import SamplerConfig, ancestral, ddim, euler, heun, multistep, sample
 from recombine.diffusion.schedules import CosineSchedule, EDMSchedule, LinearSchedule

@@ -177,7 +177,7 @@ from typing import Literal
 
 from recombine.lab.claims import Claim, judge_above
 from recombine.lab.experiment import Budget, Experiment
-from recombine.lab.work import Computation
+from recombine.runs.work import Computation
 
 
 class Squares(Computation):
@@ -306,7 +306,7 @@ WRONG_PYTHON: dict[str, tuple[str, tuple[str, ...]]] = {
     "that refuses itself": ("from recombine.errors import UserError\nraise UserError('lower it')", ("lower it",)),
     "that is wrong settings": (
         "from recombine.settings import override\n"
-        "from recombine.studies.concept_graphs.emergence import SMOKE\n"
+        "from recombine.studies.concept_graphs.emergence.experiment import SMOKE\n"
         "override(SMOKE, {'training.bach': 4})",
         ("did you mean 'training.batch'?",),
     ),

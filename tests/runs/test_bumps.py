@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.exact import EmpiricalDenoiser
+from recombine.denoisers.network import NetworkDenoiser
 from recombine.errors import UserError
 from recombine.instruments.bumps.evaluation import LatticeEvaluation, measure_bumps
 from recombine.instruments.bumps.label_losses import loss_rows

@@ -3,10 +3,11 @@
 import pytest
 import torch
 
+from recombine.denoisers.configs import UNetConfig
 from recombine.denoisers.folded import FoldedNetwork
 from recombine.denoisers.label_code import CodedNetwork
 from recombine.denoisers.local import LocalNetwork
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.unet import UNet
 from recombine.errors import UserError
 from recombine.runs.kinds import read_run
 from recombine.runs.scenes import ScenesRun, read_places

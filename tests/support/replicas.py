@@ -1,8 +1,9 @@
 """Small replicas for the tests of training."""
 
 from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.training.execution import Execution
 from recombine.training.replica import Replica, TrainingConfig

@@ -18,6 +18,7 @@ def no_gpu(monkeypatch):
 
 @pytest.fixture
 def two_gpus(monkeypatch):
+    monkeypatch.setattr(execution, "_may_have_gpu", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
 

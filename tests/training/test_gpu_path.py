@@ -5,8 +5,9 @@ import gc
 import pytest
 import torch
 
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.seeds import torch_seeded
 from recombine.training.capture import capture, new_stream, repeat

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.training import inference
 from recombine.training.execution import Execution
 from recombine.training.inference import FastDenoiser
@@ -102,7 +103,7 @@ def test_sampling_uses_neither_dropout_nor_batch_statistics():
 
 def test_compiled_equals_eager(monkeypatch):
     compiled = torch.compile(inference._denoise, dynamic=False, fullgraph=True, backend="aot_eager")
-    monkeypatch.setattr(inference, "_compiled_denoise", compiled)
+    monkeypatch.setattr(inference, "_compiled_denoise", lambda: compiled)
     x, sigma, condition = make_inputs()
     fast = FastDenoiser(make_model(0), replace(PLAIN, compile=True))
     one = fast.denoise(x, sigma, condition)
@@ -121,7 +122,7 @@ def test_a_network_that_cannot_be_compiled_answers_without(monkeypatch):
     x, sigma, condition = make_inputs()
     monkeypatch.setattr(inference, "new_stream", lambda: None)
     monkeypatch.setattr(inference, "capture", lambda work, stream: (lambda: None, work()))
-    monkeypatch.setattr(inference, "_compiled_denoise", refuse)
+    monkeypatch.setattr(inference, "_compiled_denoise", lambda: refuse)
     fast = FastDenoiser(make_model(0), Execution(compile=True, graphs=True))
     with pytest.warns(UserWarning, match="goes on without: expected size"):
         answer = fast.denoise(x, sigma, condition)

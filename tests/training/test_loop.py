@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.errors import RunFailed
 from recombine.seeds import torch_seeded

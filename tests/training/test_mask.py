@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from recombine import seeds
+from recombine.denoisers import network
 from recombine.diffusion.losses import denoising_loss
 from recombine.errors import UserError
 from recombine.settings import build
-from recombine.training import replica as module
 from recombine.training.replica import TrainingConfig, batch_loss, draw_batch
 from recombine.worlds.splits import draw
 from support.replicas import BATCH, POOL, SCHEDULE, SHORT, WORLD, advance, make_model, make_replica
@@ -38,7 +38,7 @@ def whole_loss(model, key, mask):
 @pytest.fixture
 def handed(monkeypatch):
     """What a batch hands to the loss: images, noise, sigma, condition."""
-    monkeypatch.setattr(module, "denoising_loss", lambda model, *parts: parts[:4])
+    monkeypatch.setattr(network, "denoising_loss", lambda model, *parts: parts[:4])
 
     def parts(pool, mask, count=BATCH):
         key = batch_keys(count)

@@ -3,6 +3,7 @@
 import math
 import sys
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from recombine import seeds
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import UNetConfig
 from recombine.errors import RunFailed
 from recombine.training import replica as module
 from recombine.training.execution import Execution
@@ -279,10 +280,14 @@ def test_a_compiled_loss_equals_the_eager_one_and_serves_every_replica(monkeypat
     torch._dynamo.reset()
     counter = CompileCounterWithBackend("aot_eager")
     monkeypatch.setattr(
-        module, "compiled_loss", torch.compile(batch_loss, backend=counter, dynamic=False, fullgraph=True)
+        module,
+        "compiled_loss",
+        cache(lambda: torch.compile(batch_loss, backend=counter, dynamic=False, fullgraph=True)),
     )
     rows = CompileCounterWithBackend("aot_eager")
-    monkeypatch.setattr(module, "compiled_rows", torch.compile(rows_of, backend=rows, dynamic=False, fullgraph=True))
+    monkeypatch.setattr(
+        module, "compiled_rows", cache(lambda: torch.compile(rows_of, backend=rows, dynamic=False, fullgraph=True))
+    )
     compiling, small = replace(Execution(), compile=True), UNetConfig(channels=4, multipliers=(1,))
     for order in (0, 1):  # the second replica has its own model, pool of another size, mask and drawer of noise levels
         monkeypatch.setattr(sys.modules[__name__], "POOL", make_pool(WORLD, SPLIT.replace(count=20 + order), 0))
@@ -300,7 +305,7 @@ def test_one_process_compiles_more_kinds_of_networks_than_torch_expects(monkeypa
     torch._dynamo.reset()
     for name, function in (("compiled_loss", batch_loss), ("compiled_rows", rows_of)):
         compiled = torch.compile(function, backend="eager", dynamic=False, fullgraph=True)
-        monkeypatch.setattr(module, name, compiled)
+        monkeypatch.setattr(module, name, lambda compiled=compiled: compiled)
     with torch._dynamo.config.patch(recompile_limit=2):
         for channels in (4, 8, 12, 16):
             network = UNetConfig(channels=channels, multipliers=(1,))
@@ -325,8 +330,8 @@ def test_a_network_that_cannot_be_compiled_is_trained_without(monkeypatch):
         replica.restore(before)
         return replica._step
 
-    monkeypatch.setattr(module, "compiled_loss", refuse)
-    monkeypatch.setattr(module, "compiled_rows", rows_of)
+    monkeypatch.setattr(module, "compiled_loss", lambda: refuse)
+    monkeypatch.setattr(module, "compiled_rows", lambda: rows_of)
     monkeypatch.setattr(module.Replica, "_capture", record)
     replica, eager = make_replica(execution=Execution(compile=True, graphs=True)), make_replica()
     with pytest.warns(UserWarning, match=r"goes on without: expected size 44==44, stride 9==1$"):

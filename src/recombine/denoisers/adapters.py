@@ -8,7 +8,6 @@ what is in them. A pipeline is read from a folder on this disk; nothing is downl
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,22 +18,15 @@ import torch
 from torch import Tensor, nn
 
 from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser, Prediction
+from recombine.denoisers.configs import Prediction
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.pipeline_files import ENCODERS, PARTS, WEIGHTS, check_folder, weight_variant
 from recombine.errors import UserError
 
 PREDICTIONS: dict[str, Prediction] = {"epsilon": "noise", "v_prediction": "v", "sample": "x0"}
 SIZES = 6  # height and width of the original, top and left of the crop, height and width of the target
 FAINTEST = 2.0**-24  # alpha_bar of a last step that is all noise, as diffusers' own samplers read it
-POINTER = 1024  # bytes: a smaller file of weights is a pointer that Git LFS has not replaced
 TOLD = 0.5  # of the variance of pure noise: a trained network tells nearly all of it, a random one nothing
-PARTS = {
-    "unet": "config.json", "vae": "config.json", "scheduler": "scheduler_config.json",
-    "text_encoder": "config.json", "tokenizer": "tokenizer_config.json",
-    "text_encoder_2": "config.json", "tokenizer_2": "tokenizer_config.json",
-}  # fmt: skip
-WEIGHTS = ("unet", "vae", "text_encoder", "text_encoder_2")  # the parts that have some
-WORDS = (("tokenizer.json",), ("vocab.json", "merges.txt"))  # the files that a tokenizer has its words from
-ENCODERS = ("text_encoder", "text_encoder_2")
 TINY_TOKENS, TINY_WIDTH, TINY_POOLED = 32, 64, 32
 
 
@@ -144,7 +136,7 @@ def load_pipeline(folder: Path, device: torch.device | str = "cpu") -> Pipeline:
     """The pipeline in this folder, in float32."""
     index = check_folder(folder)
     diffusers = _diffusers(prompts=True)
-    place, variants = torch.device(device), {part: _variant(folder / part) for part in WEIGHTS if part in index}
+    place, variants = torch.device(device), {part: weight_variant(folder / part) for part in WEIGHTS if part in index}
 
     def read(kind: Any, part: str) -> Any:
         made = kind.from_pretrained(
@@ -227,38 +219,6 @@ def tiny_pipeline(
     return _assemble(unet.to(place), vae.to(place), scheduler, embed, place)
 
 
-def check_folder(folder: Path) -> dict[str, Any]:
-    """The index of a pipeline's folder; the first part that is missing is named in one line."""
-    try:
-        index: Any = json.loads((folder / "model_index.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        index = None
-    if not isinstance(index, dict):
-        raise UserError(f"{folder} is no folder of a diffusers pipeline: it has no readable model_index.json")
-    listed = {part: entry for part, entry in index.items() if isinstance(entry, list) and entry[:1] != [None]}
-    kind = index.get("_class_name")
-    if not isinstance(kind, str):
-        raise UserError(f"{folder}/model_index.json does not say which pipeline it is (_class_name)")
-    for part, name in PARTS.items():
-        lost = None
-        if part not in listed:
-            if "XL" in kind or not part.endswith("_2"):
-                raise UserError(
-                    f"the pipeline in {folder}, {kind}, has no {part}: take one with a U-Net, VAE and text encoders"
-                )
-        elif not (folder / part / name).is_file():
-            lost = f"{part}/{name} is missing"
-        elif part in WEIGHTS and not _weight_files(folder / part):
-            lost = f"{part} has no weights (*.safetensors or *.bin, and no pointers of Git LFS)"
-        elif part.startswith("tokenizer") and not any(
-            all((folder / part / words).is_file() for words in files) for files in WORDS
-        ):
-            lost = f"{part} has no words (tokenizer.json, or vocab.json and merges.txt)"
-        if lost:
-            raise UserError(f"the pipeline in {folder} is not whole: {lost}; download it again")
-    return listed
-
-
 @contextmanager
 def _readable(folder: Path) -> Iterator[None]:
     """Whatever goes wrong inside is one line: a damaged file can raise almost anything."""
@@ -308,16 +268,6 @@ def _padded(prompt: str) -> list[str]:
     if len(words) > TINY_TOKENS:
         raise UserError(f"a prompt of {len(words) - 2} words: the tiny pipeline takes at most {TINY_TOKENS - 2}")
     return words + ["<end>"] * (TINY_TOKENS - len(words))
-
-
-def _weight_files(part: Path) -> list[Path]:
-    files = [path for ending in ("*.safetensors", "*.bin") for path in part.glob(ending)]
-    return [path for path in files if path.stat().st_size >= POINTER]
-
-
-def _variant(part: Path) -> str | None:
-    """ "fp16" where there are only weights of that name, as many download them."""
-    return "fp16" if all(".fp16" in path.name for path in _weight_files(part)) else None
 
 
 def _diffusers(prompts: bool = False) -> Any:

@@ -5,43 +5,16 @@ et al. 2023 (an MLP for each concept, summed, times the features); `joint` binds
 them; `positional` is the way of Liang et al. 2024; `spatial` hands over maps as extra input channels.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from recombine.denoisers.configs import ConditionConfig
 from recombine.errors import UserError
-from recombine.settings import Settings
-
-Mode = Literal["multiply", "add"]
-
-
-class ConditionConfig(Settings):
-    """What becomes of the condition before it meets the features.
-
-    multiply    an MLP for each concept, embeddings summed over concepts, a linear map of the sum times the features
-    add         the same sum, added to the features
-    joint       one MLP on the whole condition, then `mode`
-    positional  sinusoids of each number of the condition, an MLP on all of them (none if hidden = 0), then `mode`
-    spatial     the condition is a stack of maps, appended to the channels of the input image
-    """
-
-    entry: Literal["multiply", "add", "joint", "positional", "spatial"] = "multiply"
-    where: Literal["up", "all"] = "up"  # the blocks on the way up (released code of Okawa et al.), or every block
-    hidden: int = Field(128, ge=0)  # hidden width of the MLPs; 0: a linear map instead
-    width: int = Field(128, ge=2)  # of the embedding; for positional also of the sinusoids of one number
-    mode: Mode = "multiply"  # for joint and positional
-    gain: Literal["one", "free"] = "one"  # what multiplies at the start of training: 1 + small, or around 0
-    periods: tuple[float, float] = (2 * math.pi, 2e4 * math.pi)  # of the sinusoids, in units of the condition
-    grid: tuple[int, int] | None = None  # for spatial: shape of the maps when the condition comes flat
-
-    @property
-    def effect(self) -> Mode:
-        """What the signal does to the features."""
-        return self.mode if self.entry in ("joint", "positional") else "add" if self.entry == "add" else "multiply"
 
 
 class Conditioner(nn.Module):

@@ -4,15 +4,20 @@ Every sampler, instrument and figure can be run on these first, where the truth 
 inside, in log space, and answer in the precision of x.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from recombine import seeds
 from recombine.denoisers.contract import per_image
 from recombine.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class MixtureDenoiser:

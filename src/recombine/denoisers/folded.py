@@ -9,35 +9,18 @@ At low noise an answer has to follow every single pixel, for which the channels 
 also go past the network, times a gain that it learns for every noise level.
 """
 
-from typing import Annotated, Literal
+from __future__ import annotations
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from recombine.denoisers.conditioners import Sinusoids
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import FoldedConfig, UNetConfig
+from recombine.denoisers.unet import UNet
 from recombine.errors import UserError
-from recombine.settings import Settings
 
 GAIN = 32  # hidden units of the gain
-
-
-class FoldedConfig(Settings):
-    """How many pixels are folded, and the network on what comes out."""
-
-    kind: Literal["folded"] = "folded"
-    fold: int = Field(default=2, ge=1, description="pixels along a side of a square that becomes channels")
-    position: int = Field(default=16, ge=0, multiple_of=2, description="sinusoids of a coordinate; 0: untold")
-    inner: UNetConfig = UNetConfig()
-
-    @property
-    def dropout(self) -> float:
-        return self.inner.dropout
-
-
-Foldable = Annotated[UNetConfig | FoldedConfig, Field(discriminator="kind")]
 
 
 def foldable_network(

@@ -6,16 +6,17 @@ almost the same, so that what is learned of one cell serves the next. Both are l
 network is handed the labels of each patch as they are, or, by "window", scaled by the square root of their number.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from recombine.denoisers.configs import Code
 from recombine.errors import UserError
 from recombine.worlds.scenes.labels import LabelConfig
 
-Code = Literal["plain", "scaled", "blurred", "window"]
 BLUR = 0.75  # cells: standard deviation of a blurred label
 
 

@@ -6,66 +6,30 @@ answer the middle cell is kept. So no pixel depends on a pixel or a label furthe
 of an image are drawn, one with a label in it and one without. What lies outside of the image is zero.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from recombine import seeds
 from recombine.denoisers.conditioners import Sinusoids
+from recombine.denoisers.configs import FoldedConfig, LocalConfig, UNetConfig
 from recombine.denoisers.contract import at_pixels
-from recombine.denoisers.folded import Foldable, FoldedConfig, foldable_network
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.folded import foldable_network
+from recombine.diffusion.losses import Weighting, denoising_loss
 from recombine.errors import UserError
-from recombine.settings import Settings, override
+from recombine.settings import override
 from recombine.worlds.scenes.labels import SLOT, LabelConfig
+
+if TYPE_CHECKING:
+    from recombine.denoisers.network import NetworkDenoiser
 
 CHUNK = {"cpu": 8192, "cuda": 65536}  # patches at once
 POSITION = 16  # sinusoids of one coordinate of a patch
-
-
-class NoisyFields(Settings):
-    """From this noise level on, these fields; they may be smaller than the network's own, not larger."""
-
-    above: float = Field(ge=0, description="sigma")
-    radius: int = Field(ge=0)
-    label_radius: int = Field(ge=0)
-
-
-class LocalConfig(Settings):
-    """Fields in cells, and the network on a patch."""
-
-    kind: Literal["local"] = "local"
-    radius: int = Field(default=2, ge=0, description="of the pixel field: 2 means 5 x 5 cells")
-    label_radius: int | None = Field(default=None, ge=0, description="of the condition field; that of pixels if unset")
-    by_noise: tuple[NoisyFields, ...] = ()
-    judged: Literal["patch", "cell"] = "patch"  # the part of a patch that the loss looks at
-    inner: Foldable = UNetConfig()
-
-    @property
-    def mapped(self) -> bool:
-        """Whether a patch is handed its labels as a channel of the image."""
-        inner = self.inner if isinstance(self.inner, UNetConfig) else self.inner.inner
-        return inner.condition.entry == "spatial"
-
-    @property
-    def labels_within(self) -> int:
-        """The radius of the condition field."""
-        return self.radius if self.label_radius is None else self.label_radius
-
-    @property
-    def dropout(self) -> float:
-        return self.inner.dropout
-
-    @model_validator(mode="after")
-    def _fields_fit(self) -> Self:
-        for fields in self.by_noise:
-            if fields.radius > self.radius or fields.label_radius > self.labels_within:
-                raise ValueError(f"by_noise asks for fields larger than {self.radius} and {self.labels_within} cells")
-        return self
 
 
 class Pieces(NamedTuple):
@@ -140,6 +104,16 @@ class LocalNetwork(nn.Module):
             patches = patches * (self.pixels_away <= self._radii(noise_level)[0][:, None, None])[:, None]
         answer: Tensor = self.inner(patches, noise_level, condition)
         return answer
+
+    def training_loss(
+        self, model: NetworkDenoiser, images: Tensor, noise: Tensor, sigma: Tensor, condition: Tensor, key: Tensor,
+        weighting: Weighting,
+    ) -> Tensor:  # fmt: skip
+        """The denoising loss of patches.  # []"""
+        part = self.pieces(images, noise, sigma, condition, key)
+        return denoising_loss(
+            model, part.x0, part.noise, part.sigma, part.condition, weighting, self.piece, self.judged
+        )
 
     def pieces(self, images: Tensor, noise: Tensor, sigma: Tensor, condition: Tensor, key: Tensor) -> Pieces:
         """Two patches of each image: one with a label in it, one without if there is one."""

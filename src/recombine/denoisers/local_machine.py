@@ -6,15 +6,18 @@ its patch in the pixel field is to have become this one. This is the posterior m
 labels, hence the best local conditional score of the training set. With fields as large as the image it memorises.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from recombine.denoisers.contract import per_image
 from recombine.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Radius = int | None  # in cells; None is the whole image
 Field = Radius | Callable[[float], Radius] | Sequence[tuple[float, Radius]]  # of sigma, or from which sigma on
@@ -173,7 +176,7 @@ def _by_products(x: Tensor, item: Tensor) -> Tensor:
 
 def _weights(logits: Tensor) -> Tensor:
     """exp, and 0 below 1e-34: a CPU computes with numbers at the end of float32 fifty times slower."""
-    return F.threshold(logits.clamp_min(-80).exp(), 1e-34, 0.0)
+    return torch.nn.functional.threshold(logits.clamp_min(-80).exp(), 1e-34, 0.0)
 
 
 def _box_sum(values: Tensor, radius: int) -> Tensor:

@@ -4,15 +4,18 @@ Beside the memoriser (`denoisers.exact.EmpiricalDenoiser`), which sees the whole
 say what locality alone, and what adding scores alone, would compose.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from recombine.denoisers.contract import Denoiser, per_image
 from recombine.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class LocalScoreMachine:
@@ -63,7 +66,7 @@ class LocalScoreMachine:
         """Squared distance of the patches around every pixel, what lies outside left out.  # [n, items, H, W]"""
         apart = (x[:, None] - item[None]).square().sum(2)  # [n, k, H, W]
         area = self.patch**2
-        return F.avg_pool2d(apart, self.patch, 1, self.patch // 2, count_include_pad=True) * area
+        return torch.nn.functional.avg_pool2d(apart, self.patch, 1, self.patch // 2, count_include_pad=True) * area
 
     def _log_kernel(self, start: int, condition: Tensor) -> Tensor:
         """How much each image counts for each prompt, as a logarithm.  # [n, items]"""

@@ -1,37 +1,28 @@
 """A whole-image network that is asked, not forced, to be local: what a locality penalty needs to know beside it.
 
 The network answers as it is. In training the label gets a second place, and what changes far from that place is
-penalised (`training.penalty`): |D(x, c + c') - D(x, c)|^2 over pixels further than `reach` cells from c', so that
+penalised (`training_loss`): |D(x, c + c') - D(x, c)|^2 over pixels further than `reach` cells from c', so that
 A_i(j) is small for far j (see `instruments.locality`). Where `reach` is that of L_i there, C is what is asked for.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from recombine import seeds
+from recombine.denoisers.configs import LocalityPenalty
+from recombine.denoisers.contract import per_image
+from recombine.diffusion.losses import Weighting, weight
 from recombine.errors import UserError
-from recombine.settings import Settings
 from recombine.worlds.scenes.labels import LabelConfig
 
+if TYPE_CHECKING:
+    from recombine.denoisers.network import NetworkDenoiser
+
 SECOND_LANE = 7  # of a training key: the second place
-
-
-class LocalityPenalty(Settings):
-    """How much a label may not change what is far from it. Without a penalty there is none of these."""
-
-    weight: float = Field(default=1.0, gt=0, description="of the penalty, where that of the denoising loss is 1")
-    reach: int = Field(default=2, ge=0, description="cells from a label within which it may change anything")
-
-    def check(self, labels: LabelConfig) -> None:
-        """Raise a one-line UserError if these labels have no places, or none of them is far from anything."""
-        if labels.form != "grid":
-            raise UserError("a locality penalty adds a place to a grid label: set labels.form = 'grid'")
-        if self.reach >= labels.grid // 2:
-            raise UserError(
-                f"penalty.reach = {self.reach}: in {labels.grid} x {labels.grid} cells nothing is that far from the "
-                f"middle; give at most {labels.grid // 2 - 1}"
-            )
 
 
 class SoftNetwork(nn.Module):
@@ -51,6 +42,24 @@ class SoftNetwork(nn.Module):
         """The network's own answer.  # [n, C, H, W]"""
         answer: Tensor = self.network(x, noise_level, condition)
         return answer
+
+    def training_loss(
+        self, model: NetworkDenoiser, images: Tensor, noise: Tensor, sigma: Tensor, condition: Tensor, key: Tensor,
+        weighting: Weighting = "simple",
+    ) -> Tensor:  # fmt: skip
+        """Mean over images of w(sigma) * (error^2 + weight * change^2), each a mean over its own pixels.  # []
+
+        Both are of the network's own prediction, so D(x, c + c') - D(x, c) counts at each noise level as an error of D
+        does. One pass tells the network both labels: the penalty costs one more image of each, not two.
+        """
+        x = images + per_image(sigma, images) * noise
+        more, far = self.second_place(condition, key)
+        both = model.predict(torch.cat([x, x]), torch.cat([sigma, sigma]), torch.cat([condition, more])).float()
+        said, other = both.chunk(2)
+        error = (said - model.target(images, noise, sigma).float()).square().flatten(1).mean(1)  # [n]
+        changed = (other - said).square().mean(1, keepdim=True) * far  # [n, 1, H, W]
+        change = changed.flatten(1).sum(1) / far.flatten(1).sum(1)  # [n]
+        return (weight(model, sigma.float(), weighting) * (error + self.weight * change)).mean()
 
     def second_place(self, condition: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """The labels [n, K] with one more place, and which pixels are far from it.  # [n, K], [n, 1, H, W]

@@ -5,54 +5,17 @@ Concept graphs (three levels, 28-14-7), concept space (two blocks a level, atten
 feature = signal(condition) * normalised feature + shift(noise level), or a sum where the conditioner says so.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from typing import Literal
 
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from recombine.denoisers.conditioners import ConditionConfig, Conditioner, Sinusoids, as_maps, map_channels
+from recombine.denoisers.conditioners import Conditioner, Sinusoids, as_maps, map_channels
+from recombine.denoisers.configs import UNetConfig
 from recombine.errors import UserError
-from recombine.settings import Settings
-
-
-class UNetConfig(Settings):
-    """Shape of the network. Level 0 has the image's resolution; each further level halves it."""
-
-    kind: Literal["unet"] = "unet"
-    channels: int = Field(32, ge=1)
-    multipliers: tuple[int, ...] = Field((1, 2, 4), min_length=1)  # channels of level i = channels * multipliers[i]
-    blocks: int = Field(1, ge=1)  # residual blocks (two convolutions each) a level, on the way down and on the way up
-    attention: tuple[int, ...] = ()  # levels with self-attention after their blocks; the last level means the middle
-    heads: int = Field(4, ge=1)
-    norm: Literal["group", "layer1", "batch", "none"] = "layer1"  # layer1: GroupNorm(1), all channels together
-    groups: int = Field(8, ge=1)
-    activation: Literal["gelu", "silu"] = "silu"
-    downsample: Literal["max", "avg", "conv"] = "max"
-    dropout: float = Field(0.0, ge=0, lt=1)
-    condition: ConditionConfig = ConditionConfig()
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Channels of each level."""
-        return tuple(self.channels * multiplier for multiplier in self.multipliers)
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "UNetConfig":
-        levels = len(self.multipliers)
-        if min(self.multipliers) < 1:
-            raise ValueError(f"multipliers {self.multipliers} must be 1 or more")
-        if any(not 0 <= level < levels for level in self.attention):
-            raise ValueError(
-                f"attention {self.attention} names a level that is not there: levels are 0 to {levels - 1}"
-            )
-        if any(self.widths[level] % self.heads for level in self.attention):
-            raise ValueError(f"heads = {self.heads} must divide the channels of each attention level, {self.widths}")
-        if self.norm == "group" and any(width % self.groups for width in self.widths):
-            raise ValueError(f"groups = {self.groups} must divide the channels of each level, {self.widths}")
-        return self
 
 
 class UNet(nn.Module):
@@ -116,7 +79,7 @@ class UNet(nn.Module):
         out: Tensor = self.leave(h)
         return out
 
-    def _signals(self, noise_level: Tensor, condition: Tensor | None) -> list["Signal"]:
+    def _signals(self, noise_level: Tensor, condition: Tensor | None) -> list[Signal]:
         """What each block hears, in the order of the walk."""
         shifts: list[Tensor] = self.noise(noise_level)
         if self.condition is None or condition is None:

@@ -1,11 +1,16 @@
 """The denoising loss: a weighted squared error between what the network says and what it should say."""
 
-from typing import Literal, get_args
+from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal, get_args
 
-from recombine.denoisers.contract import Network, NetworkDenoiser, per_image
+from recombine.denoisers.contract import Network, per_image
 from recombine.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.network import NetworkDenoiser
 
 Weighting = Literal["simple", "min-snr"]
 

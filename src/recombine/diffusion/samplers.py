@@ -5,23 +5,27 @@ sigmas that fall strictly (to 0 for a finished image). `callback(step, sigma, x,
 `sample` draws whole batches in which each image depends on its own key only.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
 from recombine.diffusion.schedules import Schedule, Spacing
 from recombine.errors import UserError
 from recombine.settings import Settings
 
-Denoise = Callable[[Tensor, Tensor, Tensor | None], Tensor]
-Noise = Callable[[int], Tensor]  # step -> standard normal of x's shape
-Callback = Callable[[int, float, Tensor, Tensor], None]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Denoise: TypeAlias = "Callable[[Tensor, Tensor, Tensor | None], Tensor]"
+Noise: TypeAlias = "Callable[[int], Tensor]"  # step -> standard normal of x's shape
+Callback: TypeAlias = "Callable[[int, float, Tensor, Tensor], None]"
 Method = Literal["ancestral", "ddim", "euler", "heun", "multistep"]
 Variance = Literal["beta", "posterior"]
 

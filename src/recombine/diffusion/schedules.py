@@ -4,20 +4,24 @@ DDPM's variance-preserving state is x / sqrt(1 + sigma^2) and its alpha_bar is 1
 a table of sigmas. A schedule says which sigmas training sees, which sigmas a sampler visits and how wide the start is.
 """
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.settings import Settings
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 Spacing = Literal["steps", "rho"]
-Drawer = Callable[[Tensor], Tensor]
+Drawer: TypeAlias = "Callable[[Tensor], Tensor]"
 
 _KARRAS_RHO = 7.0  # Karras et al. 2022, Sec. 3 and Table 1
 

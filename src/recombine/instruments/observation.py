@@ -1,12 +1,13 @@
 """When a model in training is looked at, and with which samplers: what every kind of evaluation shares."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
 from recombine.diffusion.samplers import SamplerConfig, sample
@@ -15,7 +16,10 @@ from recombine.settings import Settings
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.splits import NODE_STRIDE
 
-Denoise = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Denoise: TypeAlias = "Callable[[Tensor, Tensor, Tensor | None], Tensor]"
 Row = dict[str, Any]
 
 

@@ -92,6 +92,11 @@ def read_claims(path: Path) -> list[dict[str, Any]]:
     return claims
 
 
+def read_results(results: Path) -> list[dict[str, Any]]:
+    """All committed claims, in order of study and experiment."""
+    return [claim for path in sorted(results.glob("*/*/claims.json")) for claim in read_claims(path)]
+
+
 def verdict_above(interval: Interval | None, bound: float, n: int) -> Verdict:
     """For "more than `bound`": strict, so that a difference of exactly nothing is not above 0."""
     return _verdict(interval, n, lambda low, high: low > bound, lambda low, high: high <= bound)

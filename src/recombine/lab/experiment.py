@@ -120,9 +120,12 @@ def changed_arms(
 
 def make_plan(
     experiment: Experiment, budget: str, seeds: int | None = None, overrides: Mapping[str, Any] | None = None,
-    only: str | None = None, arms: Collection[str] = (),
+    only: str | None = None, arms: Collection[str] = (), check: bool = True,
 ) -> Plan:  # fmt: skip
-    """Resolve arms x seeds; `arms` keeps some, `only` one run, written ARM:SEED. Changes need not suit the others."""
+    """Resolve arms x seeds; `arms` keeps some, `only` one run, written ARM:SEED. Changes need not suit the others.
+
+    Without `check` settings are validated but no network is built to see whether their shapes fit.
+    """
     if budget not in BUDGETS or budget not in experiment.budgets:
         raise UserError(f"{experiment.address} has no budget '{budget}': choose from {', '.join(experiment.budgets)}")
     name: BudgetName = BUDGETS[BUDGETS.index(budget)]
@@ -139,7 +142,8 @@ def make_plan(
         raise UserError(f"--only {only}: this plan has {', '.join(every)}")
     runs = []
     for arm, config in changed_arms(chosen.arms, overrides, named).items():
-        config.check()
+        if check:
+            config.check()
         fixed = {key.removeprefix("seeds."): value for key, value in overrides.items() if key.startswith("seeds.")}
         for seed in range(count):
             seeds_of_run = Seeds.all(seed).replace(**fixed)  # --set seeds.data=7: the same data for every seed

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.denoisers.contract import NetworkDenoiser
 from recombine.lab.store import RunFolder
 from recombine.runs.base import Run
 from recombine.training.state import load_tensors
+
+if TYPE_CHECKING:
+    from recombine.denoisers.network import NetworkDenoiser
 
 
 class Samples(NamedTuple):

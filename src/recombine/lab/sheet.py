@@ -1,5 +1,7 @@
 """Draw images from a finished run: name a node, or concept values, and get a sheet."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 

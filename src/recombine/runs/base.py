@@ -4,17 +4,15 @@ What may be seen of the source and what is measured differs from one kind of run
 concept graphs, `lab.bumps` that of labels in a plane, `lab.scenes` that of scenes of many objects.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
-from torch import Tensor, nn
 
-from recombine.denoisers.contract import NetworkDenoiser, Prediction
-from recombine.denoisers.folded import FoldedConfig
-from recombine.denoisers.local import LocalConfig
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import FoldedConfig, LocalConfig, Prediction, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import LinearSchedule, Schedule
 from recombine.errors import UserError
@@ -26,6 +24,11 @@ from recombine.training.inference import FastDenoiser
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.base import Source
 from recombine.worlds.splits import Pool
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.network import NetworkDenoiser
 
 
 class Run(Work):
@@ -55,12 +58,16 @@ class Run(Work):
 
     def model(self) -> NetworkDenoiser:
         """A fresh model; the same weights on every machine for the same init seed."""
+        from recombine.denoisers.network import NetworkDenoiser
+
         with torch_seeded(self.seeds.init):
             network = self.fresh_network()
         return NetworkDenoiser(network, self.prediction)
 
-    def fresh_network(self) -> nn.Module:
+    def fresh_network(self) -> torch.nn.Module:
         """The network with weights drawn from torch's own generator."""
+        from recombine.denoisers.unet import UNet
+
         assert isinstance(self.network, UNetConfig), "a run with local networks makes them itself"
         return UNet(self.network, self.world.image_shape, self.world.condition_widths)
 

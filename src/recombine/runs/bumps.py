@@ -1,13 +1,14 @@
 """The config of a run on labels in a plane: where bumps or stripes may be seen, and where they are asked for."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
 from pydantic import Field, field_validator
-from torch import Tensor
 
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
 from recombine.instruments.bumps.band_evaluation import BandEvaluation
@@ -22,6 +23,9 @@ from recombine.training.inference import FastDenoiser
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 from recombine.worlds.splits import Pool
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Kinds = Annotated[
     BumpEvaluation | LatticeEvaluation | TorusEvaluation | BandEvaluation | EachPlaceEvaluation,

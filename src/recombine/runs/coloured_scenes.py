@@ -1,14 +1,14 @@
 """The config of a run on scenes that are told by colour: how many objects there are, and what is told of them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
 
 from recombine import seeds
-from recombine.denoisers.contract import Prediction
-from recombine.denoisers.folded import Foldable, foldable_network
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import Foldable, Prediction, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, Schedule
 from recombine.errors import UserError
@@ -26,6 +26,9 @@ from recombine.training.inference import FastDenoiser
 from recombine.worlds.scenes.colours import ColouredScenes, Told
 from recombine.worlds.scenes.split import SceneSplit
 from recombine.worlds.splits import Pool
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class ColoursRun(Run):
@@ -49,7 +52,9 @@ class ColoursRun(Run):
             )
         super().check()
 
-    def fresh_network(self) -> nn.Module:
+    def fresh_network(self) -> torch.nn.Module:
+        from recombine.denoisers.folded import foldable_network
+
         return foldable_network(self.network, self.world.image_shape, self.world.condition_widths)
 
     def pool(self, device: str) -> Pool:

@@ -3,15 +3,16 @@
 The canonical hash of this config is the run's address. Where and how fast it is executed is not part of it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
 import yaml
 from pydantic import Field, field_validator
-from torch import Tensor
 
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
 from recombine.instruments.observation import Denoise, Row, sample_keys
@@ -27,6 +28,9 @@ from recombine.worlds.faces import FacesWorld
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import Pool, Split, make_pool
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 class RunConfig(Run):
     """One training on the nodes of a concept graph, complete."""
@@ -35,7 +39,7 @@ class RunConfig(Run):
     split: Split
     network: UNetConfig = UNetConfig()
     evaluation: Annotated[ConceptEvaluation | HiddenEvaluation, Field(discriminator="kind")] = ConceptEvaluation()
-    start: "RunConfig | None" = None  # a run whose last weights this one begins with; it is trained first
+    start: RunConfig | None = None  # a run whose last weights this one begins with; it is trained first
 
     @field_validator("world", mode="before")
     @classmethod
@@ -53,14 +57,14 @@ class RunConfig(Run):
         if self.start is not None:
             self._check_start(self.start)
 
-    def overridden(self, changes: Mapping[str, Any]) -> "RunConfig":
+    def overridden(self, changes: Mapping[str, Any]) -> RunConfig:
         """The same run with dotted keys changed, and with it the run it starts from: they stay a pair."""
         changed = override(self, changes)
         if self.start is None or "start" in changes:
             return changed
         return changed.replace(start=self.start.overridden(changes).model_dump())
 
-    def with_seeds(self, seeds: Seeds) -> "RunConfig":
+    def with_seeds(self, seeds: Seeds) -> RunConfig:
         """The same run, and the one it starts from, with other seeds."""
         start = None if self.start is None else self.start.with_seeds(seeds).model_dump()
         return self.replace(seeds=seeds.model_dump(), start=start)
@@ -68,7 +72,7 @@ class RunConfig(Run):
     def ancestry(self) -> list[Work]:
         return [*(self.start.ancestry() if self.start else ()), self]
 
-    def _check_start(self, start: "RunConfig") -> None:
+    def _check_start(self, start: RunConfig) -> None:
         start.check()
         for part in ("network", "prediction"):
             if getattr(start, part) != getattr(self, part):

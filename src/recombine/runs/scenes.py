@@ -1,19 +1,15 @@
 """The config of a run on scenes: how many objects an image holds, what the network is told, whether it is local."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
 
 from recombine import seeds
-from recombine.denoisers.contract import Prediction
-from recombine.denoisers.folded import FoldedConfig, foldable_network
-from recombine.denoisers.label_code import Code, CodedNetwork
-from recombine.denoisers.local import LocalConfig, LocalNetwork
-from recombine.denoisers.soft import LocalityPenalty, SoftNetwork
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import Code, FoldedConfig, LocalConfig, LocalityPenalty, Prediction, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, Schedule
 from recombine.errors import UserError
@@ -28,6 +24,9 @@ from recombine.worlds.scenes.labels import LabelConfig
 from recombine.worlds.scenes.split import SceneSplit
 from recombine.worlds.scenes.world import SceneWorld
 from recombine.worlds.splits import Pool
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class ScenesRun(Run):
@@ -60,7 +59,12 @@ class ScenesRun(Run):
             raise UserError("a local network has nothing to be penalised for: set penalty to null")
         super().check()
 
-    def fresh_network(self) -> nn.Module:
+    def fresh_network(self) -> torch.nn.Module:
+        from recombine.denoisers.folded import foldable_network
+        from recombine.denoisers.label_code import CodedNetwork
+        from recombine.denoisers.local import LocalNetwork
+        from recombine.denoisers.soft import SoftNetwork
+
         if isinstance(self.network, LocalConfig):
             return LocalNetwork(self.network, self.world.image_shape, self.labels, scaled=self.code == "window")
         network = foldable_network(self.network, self.world.image_shape, (self.labels.width,))

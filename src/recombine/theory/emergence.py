@@ -4,13 +4,18 @@ Every atom is learned with probability p at each step and stays; the composition
 comes smoothly, the product of many suddenly and late, though nothing in the dynamics is sudden.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def composed_by(steps: Tensor, atoms: int, chance: float) -> Tensor:

@@ -9,19 +9,24 @@ layer has none. A linear net sees a batch only through E[x x^T], so a batch of a
 few rows with the same second moments: at most d + 1, and 3 where the points lie in a plane. ReLU nets see every point.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds as randomness
+from recombine.deferred import no_grad
 from recombine.errors import RunFailed, UserError
 from recombine.settings import Settings
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LIMIT = 2**26  # numbers that the nets of one chunk may hold at once: 512 MB in float64
 CACHED = 2**18  # hidden numbers of a ReLU layer at once, on a CPU: beyond its cache a step takes nearly twice as long
@@ -93,7 +98,7 @@ def slope(loss: Loss, d: int) -> float:
     return 1.0 if loss == "half" else 2.0 / d
 
 
-@torch.no_grad()
+@no_grad
 def train(
     net: NetConfig,
     descent: DescentConfig,
@@ -101,7 +106,7 @@ def train(
     probes: Tensor,  # [P, d] or [n, P, d]
     seeds: Sequence[int],  # n of them; each is a net
     every: int,  # steps from one observation to the next; the first and the last step are observed too
-    dtype: torch.dtype = torch.float32,
+    dtype: torch.dtype | None = None,  # float32
     jacobian: bool = False,
     loss_points: int | None = None,  # the training loss over so many points, evenly spread, in place of all
     chunk: int | None = None,  # nets at once; by default as many as stay below LIMIT numbers
@@ -111,6 +116,7 @@ def train(
 
     The loss over all points costs a linear net nothing; a ReLU net that is observed at every step wants `loss_points`.
     """
+    dtype = dtype or torch.float32
     n, (count, d) = len(seeds), _check(points, probes, seeds, every, dtype)
     if net.layers == 1:
         _check_rate(net, descent, points, seeds)
@@ -146,9 +152,10 @@ def train(
 
 
 def start(
-    net: NetConfig, d: int, seeds: Sequence[int], dtype: torch.dtype = torch.float32, device: str = "cpu"
+    net: NetConfig, d: int, seeds: Sequence[int], dtype: torch.dtype | None = None, device: str = "cpu"
 ) -> list[Tensor]:
     """The matrices of each net before training, from the first layer to the last.  # each [n, out (+ 1), in (+ 1)]"""
+    dtype = dtype or torch.float32
     key = _keys("start", seeds, device)
     widths = [d, *[net.width] * (net.layers - 1), d]
     weights = []

@@ -1,5 +1,7 @@
 """Work on a GPU recorded once as a CUDA graph, to be replayed as one launch."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -4,7 +4,10 @@ The fast path gives the result of the plain path within the tolerance that `test
 switches back to float32 eager.
 """
 
+from __future__ import annotations
+
 import ctypes
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +20,7 @@ from recombine.errors import UserError
 
 Precision = Literal["float32", "bfloat16"]
 T = TypeVar("T")
+GPU_FILES = ("nvidia[0-9]*", "dxg", "kfd", "nvhost-gpu")  # of NVIDIA, WSL, AMD, Jetson
 
 NETWORKS = 128  # kinds of networks that one process may compile
 
@@ -34,7 +38,7 @@ class Execution:
     sharing: int = 1  # processes that share the device, and so its seconds
 
     @classmethod
-    def fastest(cls, device: str = "auto", threads: int = 1) -> "Execution":
+    def fastest(cls, device: str = "auto", threads: int = 1) -> Execution:
         """What was measured fastest on this kind of device (see benchmarks/README.md)."""
         device = resolve_device(device)
         if device.startswith("cuda"):
@@ -43,12 +47,12 @@ class Execution:
         return cls(device, precision, channels_last=True, threads=threads)
 
     @classmethod
-    def plain(cls, device: str = "auto", threads: int = 1) -> "Execution":
+    def plain(cls, device: str = "auto", threads: int = 1) -> Execution:
         """Float32, eager: the path that every faster one is compared with."""
         return cls(resolve_device(device), threads=threads)
 
     @property
-    def uncompiled(self) -> "Execution":
+    def uncompiled(self) -> Execution:
         """The same without compiling, for networks that train too short to earn it back."""
         return replace(self, compile=False)
 
@@ -59,7 +63,9 @@ class Execution:
 def resolve_device(device: str) -> str:
     """Turn "auto" into a device that is here, and refuse one that is not."""
     if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        return "cuda" if _may_have_gpu() and torch.cuda.is_available() else "cpu"
+    if device == "cpu":
+        return device
     kind, colon, index = device.partition(":")
     if kind not in ("cpu", "cuda") or (colon and not index.isdigit()):
         raise UserError(f"unknown device '{device}': use auto, cpu, cuda or cuda:N")
@@ -69,6 +75,11 @@ def resolve_device(device: str) -> str:
         if index and int(index) >= torch.cuda.device_count():
             raise UserError(f"no device '{device}': this machine has {torch.cuda.device_count()} GPU(s), from cuda:0")
     return device
+
+
+def _may_have_gpu() -> bool:
+    """Whether it is worth asking torch, which takes a second to import: on Linux a GPU has a device file."""
+    return sys.platform != "linux" or any(path for name in GPU_FILES for path in Path("/dev").glob(name))
 
 
 def expect_many_networks() -> None:

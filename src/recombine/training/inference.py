@@ -4,14 +4,22 @@ On a GPU the call is compiled and captured as one CUDA graph for each batch shap
 same network take turns in it by loading their weights into the same memory.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
-from recombine.denoisers.contract import NetworkDenoiser
+from recombine.deferred import no_grad
 from recombine.training.capture import capture, new_stream
 from recombine.training.execution import Execution, compiled_if_possible, expect_many_networks
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.network import NetworkDenoiser
 
 
 class FastDenoiser:
@@ -35,7 +43,7 @@ class FastDenoiser:
         """Take over these weights, in place."""
         self.model.load_state_dict(dict(weights))
 
-    @torch.no_grad()
+    @no_grad
     def denoise(self, x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor:
         """The posterior mean that the network answers.  # [n, C, H, W]"""
         if not self.execution.graphs:
@@ -46,7 +54,7 @@ class FastDenoiser:
         return self._graphs[shapes](x, sigma, condition)
 
     def _denoise(self, x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor:
-        call = _compiled_denoise if self.execution.compile else _denoise
+        call = _compiled_denoise() if self.execution.compile else _denoise
         with torch.autocast(x.device.type, torch.bfloat16, enabled=self.execution.precision == "bfloat16"):
             return call(self.model, x, sigma, condition)
 
@@ -77,4 +85,6 @@ def _denoise(model: NetworkDenoiser, x: Tensor, sigma: Tensor, condition: Tensor
     return model.denoise(x, sigma, condition)
 
 
-_compiled_denoise = torch.compile(_denoise, dynamic=False, fullgraph=True)
+@cache
+def _compiled_denoise() -> Callable[..., Tensor]:
+    return torch.compile(_denoise, dynamic=False, fullgraph=True)

@@ -4,6 +4,8 @@ Progress is counted in images seen. At each milestone a replica is observed; bet
 steps, looks at the loss, and saves. A replica whose loss is lost leaves the fleet; the others go on.
 """
 
+from __future__ import annotations
+
 import signal
 import threading
 import time

@@ -4,25 +4,29 @@ The whole step is a function of tensors on the device, the count of images seen 
 noise, so the same lines run eagerly or are captured once as a CUDA graph and replayed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Annotated, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.local import LocalNetwork
-from recombine.denoisers.soft import SoftNetwork
-from recombine.diffusion.losses import Weighting, denoising_loss
+from recombine.deferred import no_grad
+from recombine.diffusion.losses import Weighting
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import RunFailed
 from recombine.settings import Settings
 from recombine.training.capture import capture, new_stream
 from recombine.training.execution import Execution, avoid_cudnn_attention, compiled_if_possible, expect_many_networks
-from recombine.training.penalty import penalised_loss
 from recombine.worlds.splits import DrawRows, Pool, draw, rows_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.network import NetworkDenoiser
 
 EMA_RAMP = 0.05  # the average never reaches back further than this fraction of the training so far
 
@@ -83,8 +87,8 @@ class Replica:
         self._draw_sigma = schedule.drawer(device)
         self._first_key = seeds.fold(order_seed, "order") << 32
         self._offsets = torch.arange(config.batch, device=device)
-        self._loss = compiled_loss if execution.compile else batch_loss
-        self._rows = compiled_rows if execution.compile else rows_of
+        self._loss = compiled_loss() if execution.compile else batch_loss
+        self._rows = compiled_rows() if execution.compile else rows_of
         if execution.compile:
             expect_many_networks()
         avoid_cudnn_attention()
@@ -129,7 +133,7 @@ class Replica:
         if config.ema_images:
             self._update_average()
 
-    @torch.no_grad()
+    @no_grad
     def _update_average(self) -> None:
         """Exponential average with a half-life of ema_images that grows with training (Karras et al. 2022)."""
         half_life = (EMA_RAMP * self.seen).clamp(min=1.0, max=self.config.ema_images)
@@ -226,22 +230,22 @@ def batch_loss(
     model: NetworkDenoiser, images: Tensor, condition: Tensor, key: Tensor, draw_sigma: Callable[[Tensor], Tensor],
     weighting: Weighting,
 ) -> Tensor:  # fmt: skip
-    """The loss of a batch; its noise levels and its noise follow from the keys. A local network learns from patches."""
+    """The loss of a batch; its noise levels and its noise follow from the keys."""
     sigma = draw_sigma(seeds.uniform(key, lane=2))  # [n]
     noise = seeds.normal(key, images.shape[1:], lane=3)
-    local = model.network
-    if isinstance(local, LocalNetwork):
-        part = local.pieces(images, noise, sigma, condition, key)
-        return denoising_loss(
-            model, part.x0, part.noise, part.sigma, part.condition, weighting, local.piece, local.judged
-        )
-    if isinstance(local, SoftNetwork):
-        return penalised_loss(model, local, images, noise, sigma, condition, key, weighting)
-    return denoising_loss(model, images, noise, sigma, condition, weighting)
+    return model.training_loss(images, noise, sigma, condition, key, weighting)
 
 
-compiled_loss = torch.compile(batch_loss, dynamic=False, fullgraph=True)  # one compile serves every replica
-compiled_rows = torch.compile(rows_of, dynamic=False, fullgraph=True)
+@cache
+def compiled_loss() -> Callable[..., Tensor]:
+    """`batch_loss`, compiled; one compile serves every replica."""
+    return torch.compile(batch_loss, dynamic=False, fullgraph=True)
+
+
+@cache
+def compiled_rows() -> Callable[..., Tensor]:
+    """`rows_of`, compiled."""
+    return torch.compile(rows_of, dynamic=False, fullgraph=True)
 
 
 def _rate_factor(config: TrainingConfig, seen: Tensor) -> Tensor:

@@ -1,19 +1,24 @@
 """Checkpoints: all the tensors of a replica in one safetensors file that names the run it belongs to."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import safetensors
-import safetensors.torch
 import torch
-from torch import Tensor
 
 from recombine.errors import RunFailed
 from recombine.files import explained, write_whole
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], address: str) -> None:
     """Write tensors atomically; values that are not finite are refused, so the last good file stays."""
+    import safetensors.torch
+
     if any(t.is_floating_point() and not bool(torch.isfinite(t).all()) for t in tensors.values()):
         raise RunFailed(f"weights became infinite or NaN: {path.name} keeps its last good state; lower training.rate")
     whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
@@ -22,6 +27,8 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], address: str) -> Non
 
 def load_tensors(path: Path, address: str, like: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
     """Read tensors of the run `address`; damage, another run's file or other shapes are one clear line."""
+    import safetensors
+
     advice = f"move the folder {path.parent} away and give the `recombine run` command again to train it anew"
     if not path.is_file():
         raise RunFailed(f"{path} is missing: give the `recombine run` command again to make it")

@@ -5,16 +5,21 @@ of each concept as digits, `"010"`; its *prototype* is the factor vector that ev
 as far apart as the number of concepts in which they differ.
 """
 
+from __future__ import annotations
+
 import sys
 from abc import ABC, abstractmethod
 from functools import cached_property
 from itertools import product
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.settings import Settings
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Source(Settings, ABC):
@@ -59,7 +64,7 @@ class World(Source):
     def condition(self, factors: Tensor) -> Tensor:
         """What the network is told about these factors.  # [n, sum(condition_widths)]"""
 
-    def apart(self) -> "World":
+    def apart(self) -> World:
         """The world that instruments are checked on; another one where a world holds a part of its images back."""
         return self
 

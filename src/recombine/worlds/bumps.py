@@ -5,15 +5,19 @@ larger than the image: a label is the place in the image plus the margin, and wh
 of which one is outside leave one ("1D"); with both outside the image is blank ("0D").
 """
 
+from __future__ import annotations
+
 import math
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.worlds.base import Source
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 EXPONENT = 4.0  # exp(-d^2 / (4 width^2)): the standard deviation of a bump is sqrt(2) times its width
 VISIBLE = 0.5 / 255  # of full contrast: a stripe that is fainter than half a grey level is not there

@@ -5,23 +5,27 @@ black and blond hair have a class. CelebA parts its images by person into train,
 of these, so instruments that use `world.replace(partition="test")` see nobody whom training has seen.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch import Tensor
-from torch.nn.functional import one_hot
 
 from recombine import seeds
+from recombine.deferred import no_grad
 from recombine.errors import UserError
 from recombine.worlds.base import World
 from recombine.worlds.celeba import SIZE, data_folder, read_attributes, read_partitions, resized_images
 from recombine.worlds.image_cache import Pixels
 from recombine.worlds.splits import NODE_STRIDE
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PARTITIONS = ("train", "valid", "test")  # by the number that CelebA's list gives each
 SHUFFLE_LANE = 17  # of the words that put the images of a class in order
@@ -69,7 +73,7 @@ class FacesWorld(World):
             rows[here] = order[number[here]]
         return torch.cat([rows[:, None], digits], 1).to(nodes.device)
 
-    @torch.no_grad()
+    @no_grad
     def render(self, factors: Tensor) -> Tensor:
         images = self._faces().images
         rows = factors[:, 0].long().cpu().numpy()
@@ -80,9 +84,9 @@ class FacesWorld(World):
         return scaled.contiguous().to(factors.device)
 
     def condition(self, factors: Tensor) -> Tensor:
-        return one_hot(factors[:, 1:].long(), 2).flatten(1).float()
+        return torch.nn.functional.one_hot(factors[:, 1:].long(), 2).flatten(1).float()
 
-    def apart(self) -> "FacesWorld":
+    def apart(self) -> FacesWorld:
         return self.replace(partition="test")
 
     def available(self, node: str) -> int:
@@ -95,7 +99,7 @@ class FacesWorld(World):
         """How many images each node has in this partition."""
         return {node: len(self._members(node)) for node in self.nodes}
 
-    def _faces(self) -> "_Faces":
+    def _faces(self) -> _Faces:
         return _open(data_folder(), self.pixels)
 
     def _members(self, node: str) -> Tensor:

@@ -1,17 +1,21 @@
 """Which labels of a world of bumps a model may see: parts of the label space, a hold-out, a share of what is left."""
 
+from __future__ import annotations
+
 import math
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.settings import Settings
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.splits import Pool
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 EDGE = 1e-9  # a label on the border belongs to a cross, and not to a band or a square
 
@@ -57,7 +61,7 @@ class Square(Settings):
     at: Literal["centre", "corner"] = "centre"
 
     @classmethod
-    def of_share(cls, share: float, pixels: int) -> "Square":
+    def of_share(cls, share: float, pixels: int) -> Square:
         """The square in the middle that holds this share of the image."""
         return cls(side=math.sqrt(share) * pixels)
 

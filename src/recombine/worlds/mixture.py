@@ -5,17 +5,21 @@ its input back; the probe sum_p mu_p e_p holds every concept at once and lies in
 unrotated, so that coordinate p is concept p: whoever trains on a rotated world multiplies both by `rotation(seed)`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import product
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import torch
 from pydantic import model_validator
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.seeds import keys, normal
 from recombine.settings import Settings
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MOST_PROBED = 12  # concepts whose 2^s - 1 combinations are still worth listing
 
@@ -92,18 +96,18 @@ class MixtureWorld(Settings):
         turned: Tensor = orthogonal * upper.diagonal().sign()  # without the signs QR is not uniform
         return turned
 
-    def points(self, count: int, seed: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    def points(self, count: int, seed: int, dtype: torch.dtype | None = None) -> Tensor:
         """`count` points of each cluster, cluster after cluster.  # [clusters * count, d]"""
         return self.points_of(count, [seed], dtype)[0]
 
-    def points_of(self, count: int, seeds: Sequence[int], dtype: torch.dtype = torch.float64) -> Tensor:
+    def points_of(self, count: int, seeds: Sequence[int], dtype: torch.dtype | None = None) -> Tensor:
         """The points of many seeds. Point i of a cluster is the same at any count.  # [seeds, clusters * count, d]"""
         index = torch.arange(count)
         names = [f"mixture {cluster}" for cluster in range(self.clusters)]
         key = torch.cat([torch.empty(0, dtype=torch.int64), *(keys(s, name, index) for s in seeds for name in names)])
         middles = self.centres()[:, : self.concepts].repeat_interleave(count, 0).repeat(len(seeds), 1)
         varied = self._vary(middles, key)  # [seeds * clusters * count, s]
-        points = torch.zeros(len(seeds), self.clusters * count, self.dimensions, dtype=dtype)
+        points = torch.zeros(len(seeds), self.clusters * count, self.dimensions, dtype=dtype or torch.float64)
         points[..., : self.concepts] = varied.reshape(len(seeds), self.clusters * count, self.concepts)
         return points
 

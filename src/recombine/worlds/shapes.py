@@ -5,17 +5,21 @@ varies around its prototype, and the ranges of two values of a concept never ove
 of equal area, so a shape's area says nothing about its kind; (x, y) is its centroid, x to the right and y upwards.
 """
 
+from __future__ import annotations
+
 import math
 from itertools import combinations
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
-from torch.nn.functional import one_hot
 
+from recombine.deferred import no_grad
 from recombine.seeds import uniform
 from recombine.worlds.base import World
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Direction = tuple[float, float, float]
 Shape = Literal["circle", "triangle", "square"]
@@ -91,7 +95,7 @@ class ShapesWorld(World):
         half = torch.tensor([0, color, color, color, size, self.background_jitter, place, place])
         return self.prototype(nodes) + (2 * uniform(key, (len(FACTORS),)) - 1) * half.to(nodes.device)
 
-    @torch.no_grad()
+    @no_grad
     def render(self, factors: Tensor) -> Tensor:
         chunk = max(1, CHUNK_PIXELS // self.pixels**2) if factors.device.type == "cpu" else max(1, len(factors))
         images = factors.new_empty(len(factors), *self.image_shape)
@@ -106,10 +110,13 @@ class ShapesWorld(World):
     def condition(self, factors: Tensor) -> Tensor:
         if self.conditioning == "binary":
             digits = self.nearest(factors)
-            parts = [one_hot(digits[:, i], len(values)) for i, values in enumerate(self.concepts.values())]
+            parts = [
+                torch.nn.functional.one_hot(digits[:, i], len(values))
+                for i, values in enumerate(self.concepts.values())
+            ]
             return torch.cat(parts, 1).to(factors.dtype)
         numbers = {
-            "shape": one_hot(factors[:, 0].round().long(), len(self.shapes)).to(factors.dtype),
+            "shape": torch.nn.functional.one_hot(factors[:, 0].round().long(), len(self.shapes)).to(factors.dtype),
             "color": factors[:, 1:4],
             "size": factors[:, 4:5] / self.size_mean,
             "background": factors[:, 5:6],
@@ -127,7 +134,7 @@ class ShapesWorld(World):
         }
         return torch.stack([gaps[name].argmin(1) for name in self.concepts], 1)
 
-    @torch.no_grad()
+    @no_grad
     def coverage(self, factors: Tensor) -> Tensor:
         """How much of each pixel the object covers, by signed distance to its edge.  # [n, H, W]"""
         pixel = 2 / self.pixels
@@ -143,8 +150,7 @@ class ShapesWorld(World):
 
     def color_prototypes(self) -> Tensor:
         """The middle of each colour's range, in [0, 1].  # [colors, 3]"""
-        directions = [HUES[color] if isinstance(color, str) else color for color in self.colors]
-        return 0.5 + self.color_separation / 2 * torch.tensor(directions, dtype=torch.float32)
+        return 0.5 + self.color_separation / 2 * torch.tensor(self._directions(), dtype=torch.float32)
 
     def size_prototypes(self) -> Tensor:
         """The middle of each size's range; a single size is the mean.  # [sizes]"""
@@ -159,6 +165,9 @@ class ShapesWorld(World):
     def blank(self) -> Tensor:
         """The empty canvas of each background.  # [backgrounds, 3, H, W]"""
         return (2 * self.background_values() - 1)[:, None, None, None].expand(-1, *self.image_shape).contiguous()
+
+    def _directions(self) -> list[tuple[float, float, float]]:
+        return [HUES[color] if isinstance(color, str) else color for color in self.colors]
 
     def _values(self) -> dict[str, tuple[str, ...]]:
         colors = tuple(color if isinstance(color, str) else "{:g},{:g},{:g}".format(*color) for color in self.colors)
@@ -190,7 +199,7 @@ class ShapesWorld(World):
             if not isinstance(color, str) and max(map(abs, color)) > 1:
                 raise ValueError(f"colour direction {color} leaves [-1, 1]")
         half = self.color_separation * self.color_jitter
-        middles = self.color_prototypes().tolist()
+        middles = [[0.5 + self.color_separation / 2 * part for part in parts] for parts in self._directions()]
         reach = max(abs(channel - 0.5) for rgb in middles for channel in rgb) + half
         if reach > 0.5 + 1e-6:
             raise ValueError(f"colours reach {reach - 0.5:.3f} beyond [0, 1]: lower color_separation or color_jitter")
@@ -198,7 +207,8 @@ class ShapesWorld(World):
         for i, j in combinations(range(len(middles)), 2):
             if _apart(middles[i], middles[j]) <= 2 * half + 1e-6:
                 raise ValueError(f"the ranges of {names[i]} and {names[j]} overlap: lower color_jitter")
-        papers = self.background_values().tolist()
+        room = self.background_jitter
+        papers = [min(max(BACKGROUNDS[name], room), 1 - room) for name in self.backgrounds]
         for (one, a), (other, b) in combinations(zip(self.backgrounds, papers, strict=True), 2):
             if abs(a - b) <= 2 * self.background_jitter + 1e-6:
                 raise ValueError(f"the ranges of {one} and {other} overlap: lower background_jitter")
@@ -212,7 +222,9 @@ class ShapesWorld(World):
 
     def _check_sizes(self) -> None:
         half = self.size_separation * self.size_jitter
-        middles = self.size_prototypes().tolist()
+        last = max(len(self.sizes) - 1, 1)
+        levels = [1 - 2 * i / last for i in range(len(self.sizes))] if len(self.sizes) > 1 else [0.0]
+        middles = [self.size_mean + self.size_separation / 2 * level for level in levels]
         largest, smallest = middles[0] + half, middles[-1] - half
         if len(middles) > 1 and middles[0] - middles[1] <= 2 * half + 1e-6:
             raise ValueError(f"the ranges of {self.sizes[0]} and {self.sizes[1]} overlap: lower size_jitter")

@@ -4,18 +4,23 @@ An image's content depends on the world, the seed, its node and its number only,
 or how many images they have: sweeping a count or a frequency (Okawa et al. 2023, Fig. 8) changes nothing else.
 """
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.settings import Settings
 from recombine.worlds.base import World, concept_distance
 from recombine.worlds.shapes import ShapesWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 COUNT = 1500  # unique images of a trained node, as in the released runs
 NODE_STRIDE = 2**24  # image numbers of one node; keys hold 32 bits, so a world may have 256 nodes
@@ -157,7 +162,7 @@ def rows_of(key: Tensor, cumulative: Tensor, starts: Tensor, counts: Tensor) -> 
     return starts[node] + (words[:, 1] * counts[node] >> 32)  # integer product: no rounding
 
 
-DrawRows = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # rows_of, or the same compiled
+DrawRows: TypeAlias = "Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]"  # rows_of, or the same compiled
 
 
 def draw(pool: Pool, key: Tensor, draw_rows: DrawRows = rows_of) -> tuple[Tensor, Tensor]:

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from recombine.denoisers.conditioners import ConditionConfig
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.local import LocalConfig, LocalNetwork
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import ConditionConfig, LocalConfig, UNetConfig
+from recombine.denoisers.local import LocalNetwork
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError

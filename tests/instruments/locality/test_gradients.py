@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from recombine.denoisers.contract import NetworkDenoiser
+from recombine.denoisers.configs import UNetConfig
 from recombine.denoisers.exact import MixtureDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.errors import UserError
 from recombine.instruments.locality import gradients as locality
 from recombine.instruments.locality.gradients import (

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from recombine.denoisers.conditioners import ConditionConfig
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import ConditionConfig, UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.unet import UNet
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.errors import UserError

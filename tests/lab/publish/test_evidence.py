@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 from recombine.errors import RunFailed
-from recombine.lab.claims import read_claims
+from recombine.lab.claims import read_claims, read_results
 from recombine.lab.experiment import Plan, make_plan
-from recombine.lab.publish.evidence import _lean, publish, read_results, renew, results_page
+from recombine.lab.publish.evidence import _lean, publish, renew, results_page
 from recombine.lab.store import Store
 from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
@@ -98,7 +98,7 @@ def test_damaged_claims_are_one_line(tmp_path: Path) -> None:
             read_claims(path)
 
 
-PUBLISHED = sorted((Path(__file__).parents[2] / "results").glob("*/*/provenance.json"))
+PUBLISHED = sorted((Path(__file__).parents[3] / "results").glob("*/*/provenance.json"))
 
 
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: f"{path.parent.parent.name}/{path.parent.name}")

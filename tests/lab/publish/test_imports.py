@@ -92,7 +92,7 @@ def test_older_evidence_shares_its_cost_out_evenly(plan: Plan, results: Path, tm
         assert made[key] == pytest.approx(source[key], abs=0.2)
 
 
-PUBLISHED = Path(__file__).parents[2] / "results"
+PUBLISHED = Path(__file__).parents[3] / "results"
 
 
 @pytest.mark.parametrize("address", ["concept-graphs/toy", "bumps/torus"])

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 import torch
 
-from recombine.denoisers.local import LocalConfig
+from recombine.denoisers.configs import LocalConfig
 from recombine.instruments.scenes.counting import CHANCE, RECALL
 from recombine.lab.claims import judge_all
 from recombine.lab.table import make_table

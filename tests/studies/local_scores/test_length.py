@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 import pytest
 
-from recombine.denoisers.local import LocalConfig
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import LocalConfig, UNetConfig
 from recombine.instruments.scenes.counting import (
     CHANCE,
     CHANCE_APART,

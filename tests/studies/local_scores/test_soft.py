@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import polars as pl
 import pytest
 
-from recombine.denoisers.soft import LocalityPenalty, SoftNetwork
+from recombine.denoisers.configs import LocalityPenalty
+from recombine.denoisers.soft import SoftNetwork
 from recombine.errors import UserError
 from recombine.instruments.scenes.counting import EXTRAS, RECALL
 from recombine.lab.claims import judge_all

@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 from torch import Tensor, nn
 
 from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser
 from recombine.denoisers.exact import MixtureDenoiser
+from recombine.denoisers.network import NetworkDenoiser
 from recombine.diffusion.samplers import euler
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError

@@ -4,12 +4,13 @@ The pixels have few middles in a narrow band (none in one of a single pixel), so
 own, evenly spaced from edge to edge, and what is right there is told by the depth: how far inside the band it lies.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
 from recombine.diffusion.samplers import sample
@@ -20,6 +21,9 @@ from recombine.instruments.bumps.subject import Subject
 from recombine.instruments.observation import Row
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import Band, LabelSplit
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 BAND = "band"  # all that is asked for across it
 BIN = 0.5  # px of depth that are told together

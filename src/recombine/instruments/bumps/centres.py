@@ -8,13 +8,17 @@ None of them says what is there: where two stripes cross it is as dark as in a b
 image is also compared with a bump, a crossing and a lone stripe at its fine place.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from recombine.worlds.bumps import BumpsWorld, profile
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 BLANK = 0.25  # an image whose darkest pixel is less dark than this, of 1, shows nothing
 DARK = 0.5  # of a bump: what is darker belongs to it
@@ -83,7 +87,7 @@ def _bumps(dark: Tensor, periodic: bool) -> Tensor:
         rows = (axis + turned[:, 1:]) % size  # [n, N]
         columns = (axis + turned[:, :1]) % size
         dark = dark[torch.arange(n)[:, None, None], rows[:, :, None], columns[:, None, :]]
-    smooth = F.avg_pool2d(dark[:, None], 3, 1, 1, count_include_pad=False)[:, 0]
+    smooth = torch.nn.functional.avg_pool2d(dark[:, None], 3, 1, 1, count_include_pad=False)[:, 0]
     peak = smooth.amax((1, 2), keepdim=True)
     there = ((smooth > DARK * peak) & (dark.amax((1, 2), keepdim=True) >= BLANK)).numpy()
     touching = ndimage.generate_binary_structure(3, 2)

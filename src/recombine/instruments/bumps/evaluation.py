@@ -1,11 +1,12 @@
 """What is measured while a model of bumps trains: one sample for every pixel of the image, and where its bump is."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
@@ -16,6 +17,9 @@ from recombine.instruments.observation import Denoise, Observation, Row, named_a
 from recombine.instruments.representations.learned_maps import MapLook, map_rows
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ALL = "all"
 

@@ -1,18 +1,25 @@
 """The denoising loss of labels that a model of bumps was trained on, and of all others (Liang et al. 2024, Fig 14c)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
-from torch import Tensor
 
 from recombine import seeds
+from recombine.deferred import no_grad
 from recombine.diffusion.losses import image_losses
 from recombine.instruments.bumps.subject import KNOWN, NEW, Subject, is_known
 from recombine.instruments.observation import Row
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LOSS = "loss"
 CHUNK = 1024  # noisy images at once
 
 
-@torch.no_grad()
+@no_grad
 def loss_rows(subject: Subject, labels: Tensor, levels: int) -> list[Row]:
     """The mean loss of labels that were trained on, and of others, at evenly spread quantiles of the training noise."""
     world, device = subject.world, subject.device

@@ -1,5 +1,7 @@
 """Where on the image models are right: several samples of every place, told place by place."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import torch

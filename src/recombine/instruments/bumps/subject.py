@@ -1,13 +1,14 @@
 """A model of bumps at a milestone of its training: what every instrument that looks at it further is given."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser
 from recombine.diffusion.schedules import Schedule
 from recombine.seeds import Seeds
 from recombine.training.inference import FastDenoiser
@@ -15,6 +16,11 @@ from recombine.training.replica import TrainingConfig
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 from recombine.worlds.splits import NODE_STRIDE
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.network import NetworkDenoiser
 
 KNOWN, NEW = "known", "new"  # labels that were trained on, and those that were not
 

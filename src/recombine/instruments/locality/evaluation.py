@@ -7,15 +7,15 @@ labelled objects. L_i are the labels within `reach` cells of the cell of pixel i
 network that is local by construction has C = 1 exactly. What is read is defined in `locality`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.local import LocalNetwork
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
 from recombine.instruments.locality.gradients import (
@@ -34,6 +34,11 @@ from recombine.instruments.scenes.evaluation import layouts, prompts
 from recombine.settings import Settings
 from recombine.worlds.scenes.labels import SLOT, LabelConfig
 from recombine.worlds.scenes.world import SceneWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.network import NetworkDenoiser
 
 PREFIX = "locality."
 RADII = (1, 2, 4)  # of P_r, in cells
@@ -64,6 +69,8 @@ def locality_rows(
     device: torch.device,
 ) -> list[Row]:
     """Everything that is read of a network; nodes are noise levels, and "all"."""
+    from recombine.denoisers.local import LocalNetwork
+
     network, gradients, batch = model.network, look.gradients, None
     if isinstance(network, LocalNetwork):  # asked for the patches of the pixels alone
         gradients = look.local_gradients

@@ -14,22 +14,29 @@ mode), in float32 and, where gradients are taken, differentiably. What it answer
 (`NetworkDenoiser.denoise_at`); `everywhere` makes that of one that answers whole images.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
-from torch import Tensor
 
+from recombine.deferred import no_grad
 from recombine.denoisers.contract import at_pixels
 from recombine.errors import UserError
 from recombine.instruments.observation import Denoise, Row
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FLOOR = 1e-4  # a sum of A over conditions below this is noise: an eightieth of one of 256 grey steps
 ENTRIES = {"cpu": 1 << 15, "cuda": 1 << 19}  # pixels of all images of a batch: 8 of 64 px, or 128
 READINGS = ("removed", "moved", "gradient")
 
-At = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]  # of pixels [n, p, 2], x, sigma, condition: [n, p, C]
+# of pixels [n, p, 2], x, sigma, condition: [n, p, C]
+At: TypeAlias = "Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]"
 
 
 def everywhere(denoise: Denoise) -> At:
@@ -233,7 +240,7 @@ def conditional_locality(
     return ConditionalLocality(views.sigma.cpu(), influence, near.cpu(), prompts.present.cpu())
 
 
-@torch.no_grad()
+@no_grad
 def _changes(at: At, views: Views, told: Tensor, present: Tensor, batch: int | None) -> Tensor:
     """|D told the first - D told each other label of [n, 1 + J, K]| at all pixels, 0 if absent.  # [S, n, p, J]"""
     asked = torch.cat([torch.ones_like(present[:, :1]), present], 1)  # [n, 1 + J]

@@ -5,10 +5,12 @@ lowest and most to the left. Its map is G of `locality`, mean over the noises; b
 if it is removed, A.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import Schedule
@@ -18,6 +20,9 @@ from recombine.instruments.observation import Denoise
 from recombine.instruments.scenes.evaluation import prompts
 from recombine.worlds.scenes.labels import LabelConfig
 from recombine.worlds.scenes.world import SceneWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)

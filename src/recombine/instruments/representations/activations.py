@@ -1,23 +1,31 @@
 """What the blocks of a U-Net say while it draws: activations of every stage at one step of the generation."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
 
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.folded import FoldedNetwork
-from recombine.denoisers.unet import UNet
+from recombine.deferred import no_grad
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import UserError
 from recombine.instruments.observation import Denoise
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.network import NetworkDenoiser
+
 CHUNK = 256  # images at once
 
 
-def stages(model: NetworkDenoiser) -> dict[str, nn.Module]:
+def stages(model: NetworkDenoiser) -> dict[str, torch.nn.Module]:
     """The stages of the network in the order of the walk: down.0, ..., bottom, middle, up.0, ..."""
+    from recombine.denoisers.folded import FoldedNetwork
+    from recombine.denoisers.unet import UNet
+
     network = model.network.inner if isinstance(model.network, FoldedNetwork) else model.network
     if not isinstance(network, UNet):
         raise UserError("activations are read from the stages of a U-Net: this model has another network")
@@ -25,7 +33,7 @@ def stages(model: NetworkDenoiser) -> dict[str, nn.Module]:
     return {**down, "bottom": network.bottom, "middle": network.middle, **up}
 
 
-@torch.no_grad()
+@no_grad
 def activations(
     model: NetworkDenoiser, x: Tensor, sigma: Tensor, condition: Tensor | None, names: Sequence[str]
 ) -> dict[str, Tensor]:

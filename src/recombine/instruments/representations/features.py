@@ -20,16 +20,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from recombine import seeds
+from recombine.deferred import no_grad
 from recombine.errors import UserError
 from recombine.instruments.observation import Denoise
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Array = NDArray[np.float64]
 Estimate = Literal["naive", "background", "halves"]
@@ -156,7 +159,7 @@ def block_means(matrices: Mapping[str, Array]) -> dict[str, Array]:
     return {side: np.mean(found, 0) for side, found in sides.items()}
 
 
-@torch.no_grad()
+@no_grad
 def influence(denoise: Denoise, x: Tensor, sigma: Tensor, condition: Tensor, without: Tensor, chunk: int = 8) -> Tensor:
     """How much each removed word changes the answer at every pixel: |D(x, c) - D(x, c without j)| over channels.
 

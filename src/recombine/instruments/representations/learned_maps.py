@@ -7,11 +7,12 @@ sheet has 1, whatever its size. The same block of the untrained network hears th
 nobody learned; pixels say how much the images have of it.
 """
 
-from typing import Any, Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
@@ -19,6 +20,9 @@ from recombine.instruments.bumps.subject import Subject, place_keys, places
 from recombine.instruments.observation import Row
 from recombine.instruments.representations.activations import activations, compact, last_step
 from recombine.settings import Settings
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MAP, NEIGHBOURS = "map", "neighbours"
 TIED = 1e-9  # of the largest distance: as far as each other

@@ -4,18 +4,21 @@ The pixels of the bump world are near-orthogonal rings already, and so is what a
 these beside it, no number of a trained layer is evidence of learning (the controls that Liang et al. 2024 lack).
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn import functional as F
 
 from recombine import seeds
-from recombine.denoisers.conditioners import Sinusoids
 from recombine.errors import UserError
 from recombine.worlds.bumps import BumpsWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Array = NDArray[np.float64]
 
@@ -37,11 +40,13 @@ def pooled(images: Tensor, k: int) -> Tensor:
     """Means of squares of k x k pixels.  # [n, C, H / k, W / k]"""
     if k < 1 or images.shape[-2] % k or images.shape[-1] % k:
         raise UserError(f"images of {images.shape[-2]} x {images.shape[-1]} px cannot be pooled by {k}: give a divisor")
-    return F.avg_pool2d(images, k)
+    return torch.nn.functional.avg_pool2d(images, k)
 
 
 def label_code(labels: Tensor, width: int = 128, periods: tuple[float, float] = (2 * math.pi, 2e4 * math.pi)) -> Tensor:
     """Sinusoids of x beside sinusoids of y: what a positional conditioner is told.  # [n, 2] -> [n, 2 width]"""
+    from recombine.denoisers.conditioners import Sinusoids
+
     return Sinusoids(width, periods)(labels.double()).flatten(1)  # type: ignore[no-any-return]
 
 
@@ -53,4 +58,4 @@ def random_layer(images: Tensor, width: int = 256, seed: int = 0) -> Tensor:
     dark = (1 - images.flatten(1).double()) / 2  # [n, D]
     key = seeds.keys(seed, "random layer", torch.arange(width, device=images.device))
     weights = seeds.normal(key, (dark.shape[1],)).double() / math.sqrt(dark.shape[1])  # [width, D]
-    return F.relu(dark @ weights.T)
+    return torch.nn.functional.relu(dark @ weights.T)

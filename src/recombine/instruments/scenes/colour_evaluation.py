@@ -5,17 +5,18 @@
 which is such a mean as it has learned it, and a stage of its U-Net is what that stage says on the way there.
 """
 
+from __future__ import annotations
+
 import math
 from functools import lru_cache
 from itertools import combinations
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser
+from recombine.deferred import no_grad
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import Schedule
 from recombine.instruments.observation import Denoise, Observation, Row, named_after, sample_in_parts
@@ -31,6 +32,11 @@ from recombine.instruments.scenes.colour_reader import (
 )
 from recombine.worlds.scenes.colours import ColouredScenes
 from recombine.worlds.splits import NODE_STRIDE
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.network import NetworkDenoiser
 
 PAIR, LINEAR = "colour.pair", "colour.pair.linear"  # both colours told, or the scores of either added
 CHUNK = 64  # draws at once, of rendered scenes or of noise
@@ -143,7 +149,7 @@ def linear(denoise: Denoise) -> Denoise:
     return composed
 
 
-@torch.no_grad()
+@no_grad
 def model_cosines(
     model: NetworkDenoiser, world: ColouredScenes, schedule: Schedule, draws: int, seed: int, device: torch.device
 ) -> list[Row]:
@@ -165,7 +171,7 @@ def model_cosines(
 
 
 @lru_cache(maxsize=8)  # one for each seed of an experiment
-@torch.no_grad()
+@no_grad
 def data_cosines(world: ColouredScenes, scenes: int, seed: int, device: str) -> tuple[Row, ...]:
     """The same of rendered scenes, a scene of each colour alone and one without objects in each draw."""
     colours, directions = len(world.names), Directions()

@@ -6,19 +6,23 @@ all scenes alike, so they belong to nobody). An image holds a colour if enough o
 enough is chosen on rendered scenes of many colours. Its error on fresh ones is stated as calibration.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import torch
 from pydantic import Field
-from torch import Tensor
-from torch.nn import functional as F
 
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.instruments.observation import Row
 from recombine.settings import Settings
 from recombine.worlds.scenes.colours import ColouredScenes
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SIDE = 24  # cells of the cube of colours, along each axis
 OWNED = 0.5  # share of a cell's pixels that scenes of one colour must have for it to be that colour's
@@ -153,7 +157,7 @@ def _owners(world: ColouredScenes, singles: int, seed: int, device: str) -> Tens
         place = (part.argmax(1)[:, None] * SIDE**3 + cells).flatten()
         counts += torch.bincount(place, minlength=len(counts))
     # A model's colours are a little off: each cell hears of its neighbours too.
-    smooth = F.avg_pool3d(counts.reshape(1, colours, SIDE, SIDE, SIDE), 3, 1, 1).reshape(colours, -1)
+    smooth = torch.nn.functional.avg_pool3d(counts.reshape(1, colours, SIDE, SIDE, SIDE), 3, 1, 1).reshape(colours, -1)
     total = smooth.sum(0)
     share, colour = (smooth / total.clamp(min=1e-9)).max(0)
     return torch.where(share > OWNED, colour, -1)

@@ -10,17 +10,22 @@ Bradley 2026 does not say when K locations count as handled. The rule here: K_ma
 at least LEAST at it and at every smaller K.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.instruments.observation import Row
 from recombine.instruments.scenes.object_finder import Finder, Found
 from recombine.worlds.scenes.world import SceneWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NEAR = 1.5  # cells between a label and the object that meets it: a label names a cell, so half a cell is its own width
 LEAST = 0.9  # recall that a number of labels needs to count as handled

@@ -1,11 +1,12 @@
 """What is measured while a model of scenes trains: images asked for with 1 to K labels, and what is drawn at them."""
 
+from __future__ import annotations
+
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
 from recombine.diffusion.samplers import SamplerConfig
@@ -16,6 +17,9 @@ from recombine.instruments.scenes.object_finder import Finder, FinderConfig, obj
 from recombine.worlds.scenes.labels import LabelConfig
 from recombine.worlds.scenes.world import SceneWorld
 from recombine.worlds.splits import NODE_STRIDE
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class SceneEvaluation(Observation):

@@ -9,15 +9,16 @@ Two samples are alike for less than the same answer to the same noise, so r2 sta
 from other noise.
 """
 
+from __future__ import annotations
+
 from functools import lru_cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.local import NoisyFields
+from recombine.denoisers.configs import NoisyFields
 from recombine.denoisers.local_machine import ConditionalLocalMachine
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
@@ -31,6 +32,9 @@ from recombine.worlds.scenes.labels import LabelConfig
 from recombine.worlds.scenes.split import SceneSplit
 from recombine.worlds.scenes.world import SceneWorld
 from recombine.worlds.splits import NODE_STRIDE, Pool
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LOCAL, GLOBAL = "local", "global"
 AT_ONCE = {"cpu": 2**20, "cuda": 2**24}  # numbers that a machine holds at a time

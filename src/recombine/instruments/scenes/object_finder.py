@@ -6,17 +6,18 @@ on rendered scenes, blurred and noisy ones too, so that soft samples are read as
 finds that are too near each other the better one stays.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
-from torch.nn import functional as F
 
 from recombine import seeds
+from recombine.deferred import no_grad
 from recombine.errors import RunFailed, UserError
 from recombine.instruments.shapes.classifier import repeatable_convolutions
 from recombine.settings import Settings
@@ -24,13 +25,16 @@ from recombine.training.capture import repeat
 from recombine.worlds.scenes.layout import EXTENT
 from recombine.worlds.scenes.world import SceneWorld
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 CHUNK = 256  # images read together: bounds the memory that activations take
 CANDIDATES = 96  # peaks of an image that are looked at
 INKED = 0.33  # a disc's least mean ink; the palest colour, grey, has 0.66, so half of a disc will do
 SEPARATE = 1.7  # radii between discs that are two; under it are holes that several discs leave, which look inked
 SHARPENINGS = 12  # each halves the distance to a disc's centre
 LIKELY = 0.3  # the network's least answer for an object
-GROUPS = 8  # of the network's group norms
+GROUPS = 8  # of the group norms of the network
 SPREAD = 0.8  # half cells: standard deviation of the peak that the network learns to draw at a centre
 ROOMY = 8  # objects that CLEVR's rule has room for without many new starts
 AMOUNT_LANE, NOISE_LANE = 1, 2  # lanes of a training key; the choice of scene uses lane 0
@@ -61,7 +65,7 @@ class Found:
     score: Tensor  # [n, most] from 0 to 1; 0 where there is none
     present: Tensor  # [n, most] bool
 
-    def of(self, images: Tensor) -> "Found":
+    def of(self, images: Tensor) -> Found:
         """The same of these images alone."""
         return Found(self.places[images], self.score[images], self.present[images])
 
@@ -102,7 +106,7 @@ class DiscFinder:
         reach = int(self.radius + 1.5)
         axis = torch.arange(-reach, reach + 1, dtype=ink.dtype)
         template = _disc(axis[:, None], axis, self.radius)
-        fit = F.conv2d(ink[:, None], template[None, None] / template.sum(), padding=reach)[:, 0]
+        fit = torch.nn.functional.conv2d(ink[:, None], template[None, None] / template.sum(), padding=reach)[:, 0]
         score, places = _peaks(fit, INKED)
         places = self._sharpen(ink, places + 0.5, axis)
         return _best(score, places, SEPARATE * self.radius, self.most)
@@ -128,11 +132,11 @@ class DiscFinder:
 class NetworkFinder:
     """Finds objects by a trained network."""
 
-    network: nn.Module  # images [n, 3, H, W] -> answer, x and y for each half cell [n, 3, 2 grid, 2 grid]
+    network: torch.nn.Module  # images [n, 3, H, W] -> answer, x and y for each half cell [n, 3, 2 grid, 2 grid]
     world: SceneWorld
     most: int
 
-    @torch.no_grad()
+    @no_grad
     def find(self, images: Tensor) -> Found:
         """The objects; those nearer than half a cell to a better one are the same object."""
         return _in_chunks(images, self.world, self.most, self._find)
@@ -148,41 +152,11 @@ class NetworkFinder:
         return _best(score, (corner + offset[image, :, y, x]) * half, half, self.most)
 
 
-class HeatNetwork(nn.Module):
-    """A small U-Net on half cells: what surrounds one, twice and four times as coarse, tells what belongs to whom."""
-
-    def __init__(self, half: int, width: int) -> None:
-        super().__init__()
-        self.unshuffle = nn.PixelUnshuffle(half)  # the pixels of a half cell become its channels
-        self.fine = _block(3 * half**2, width)
-        self.middle = _block(width, 2 * width)
-        self.coarse = nn.Sequential(_block(2 * width, 2 * width), _block(2 * width, 2 * width))
-        self.back = _block(2 * width, 2 * width)
-        self.out = _block(3 * width, width)
-        self.head = nn.Conv2d(width, 3, 1, bias=False)
-        self.start = nn.Parameter(torch.tensor([-4.0, 0.5, 0.5])[:, None, None])  # hardly any centre; in the middle
-
-    def forward(self, images: Tensor) -> Tensor:
-        fine = self.fine(self.unshuffle(images))
-        middle = self.middle(F.max_pool2d(fine, 2, ceil_mode=True))
-        coarse = self.coarse(F.max_pool2d(middle, 2, ceil_mode=True))
-        middle = self.back(middle + _upscaled(coarse, middle))
-        answer: Tensor = self.head(self.out(torch.cat([fine, _upscaled(middle, fine)], 1))) + self.start
-        return answer
-
-
-def _block(inputs: int, outputs: int) -> nn.Module:
-    return nn.Sequential(nn.Conv2d(inputs, outputs, 3, padding=1), nn.GroupNorm(GROUPS, outputs), nn.ReLU())
-
-
-def _upscaled(features: Tensor, like: Tensor) -> Tensor:
-    """Twice as fine; cut where the coarse grid was rounded up."""
-    return F.interpolate(features, scale_factor=2)[:, :, : like.shape[2], : like.shape[3]]
-
-
 @lru_cache(maxsize=64)
 def _trained(world: SceneWorld, config: FinderConfig, device: str) -> NetworkFinder:
     """Train on rendered scenes of 1 to `world.most` objects, half of them with the loose rule."""
+    from recombine.instruments.scenes.finder_network import HeatNetwork
+
     seed = config.seed
     side = 2 * world.grid
     if world.pixels % side:
@@ -250,9 +224,9 @@ def _blurred(images: Tensor, sigma: float) -> Tensor:
     axis = torch.arange(-reach, reach + 1, device=images.device) / max(sigma, 1e-3)
     bell = (axis.square() / -2).exp()
     kernel = (bell / bell.sum()).expand(images.shape[1], 1, 1, -1)
-    wide = F.pad(images, (reach,) * 4, mode="replicate")
-    across = F.conv2d(wide, kernel, groups=images.shape[1])
-    return F.conv2d(across, kernel.transpose(2, 3), groups=images.shape[1])
+    wide = torch.nn.functional.pad(images, (reach,) * 4, mode="replicate")
+    across = torch.nn.functional.conv2d(wide, kernel, groups=images.shape[1])
+    return torch.nn.functional.conv2d(across, kernel.transpose(2, 3), groups=images.shape[1])
 
 
 def _loss(answer: Tensor, centres: Tensor, present: Tensor) -> Tensor:
@@ -270,7 +244,7 @@ def _loss(answer: Tensor, centres: Tensor, present: Tensor) -> Tensor:
 
 def _peaks(heat: Tensor, least: float) -> tuple[Tensor, Tensor]:
     """The highest of the entries of heat [n, H, W] that no neighbour exceeds.  # [n, P] (0: no peak), [n, P, 2] x, y"""
-    peak = (heat >= F.max_pool2d(heat[:, None], 3, 1, 1)[:, 0]) & (heat >= least)
+    peak = (heat >= torch.nn.functional.max_pool2d(heat[:, None], 3, 1, 1)[:, 0]) & (heat >= least)
     count = min(CANDIDATES, int(peak.sum((1, 2)).max()))
     score, place = (heat * peak).flatten(1).topk(count, 1)
     return score, torch.stack([place % heat.shape[2], place // heat.shape[2]], 2).to(heat)
@@ -283,8 +257,10 @@ def _best(score: Tensor, places: Tensor, least: float, most: int) -> Found:
     for rank in range(1, kept.shape[1]):
         kept[:, rank] &= ~(kept[:, :rank] & (distance[:, rank, :rank] < least)).any(1)
     score = score * kept
-    score, order = F.pad(score, (0, max(0, most - score.shape[1]))).sort(dim=1, descending=True, stable=True)
-    places = F.pad(places, (0, 0, 0, max(0, most - places.shape[1])))
+    score, order = torch.nn.functional.pad(score, (0, max(0, most - score.shape[1]))).sort(
+        dim=1, descending=True, stable=True
+    )
+    places = torch.nn.functional.pad(places, (0, 0, 0, max(0, most - places.shape[1])))
     places = places.gather(1, order[:, :, None].expand(-1, -1, 2))
     return Found(places[:, :most], score[:, :most], score[:, :most] > 0)
 

@@ -4,14 +4,18 @@ The product (Okawa et al. 2023, Eq. 2) counts an image as right if every concept
 the per-concept accuracies (Fig. 6); the product of marginals equals the product if concepts fail independently.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
 
 from recombine.instruments.shapes.probes import Judge
 from recombine.instruments.shapes.reader import Reading
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def reader_correct(reading: Reading, digits: Tensor) -> Tensor:

@@ -6,27 +6,26 @@ where the object lies. Both are trained on real images of every node, held-out o
 answer one of their values whatever they are shown.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
-from torch.nn import functional as F
 
 from recombine import seeds
+from recombine.deferred import no_grad
 from recombine.errors import RunFailed, UserError
 from recombine.settings import Settings
 from recombine.worlds.base import World
 from recombine.worlds.splits import real_images
 
-CNN_WIDTHS = (64, 64, 64)
-TRUNK_WIDTHS = (32, 32, 32)  # each followed by a pooling; then TRUNK_END channels are pooled over the image
-TRUNK_END = 64
-GROUPS = 8  # of the trunk's group norms; without them it needs more than twice the steps
+if TYPE_CHECKING:
+    from torch import Tensor
+
 CHUNK = 256  # images answered together: bounds the memory that activations take
 NOISE_LANE = 1  # lane of the input noise on a training key; the choice of image uses lane 0
 
@@ -47,9 +46,9 @@ class Classifier:
     """A trained network that scores every value of every concept."""
 
     concepts: dict[str, tuple[str, ...]]  # names of concepts and of their values, in digit order
-    network: nn.Module  # images [n, C, H, W] -> scores [n, all values]
+    network: torch.nn.Module  # images [n, C, H, W] -> scores [n, all values]
 
-    @torch.no_grad()
+    @no_grad
     def probabilities(self, images: Tensor) -> dict[str, Tensor]:
         """Probability of each value of each concept; images are clipped to [-1, 1].  # [n, values] each
 
@@ -91,6 +90,8 @@ def fit(
     images: Tensor, digits: Tensor, concepts: dict[str, tuple[str, ...]], config: ClassifierConfig, seed: int
 ) -> Classifier:
     """Train on a pool of images [N, C, H, W] in [-1, 1] with digits [N, concepts], on the device they are on."""
+    from recombine.instruments.shapes.classifier_networks import SeparateCNNs, Trunk
+
     widths, shape = _widths(concepts), images.shape[1:]
     kind = SeparateCNNs if config.kind == "cnn" else Trunk
     with seeds.torch_seeded(seed):
@@ -108,7 +109,9 @@ def fit(
             if config.noise:
                 batch = (batch + config.noise * seeds.normal(key, shape, NOISE_LANE)).clamp(-1, 1)
             parts = torch.split(network(batch), widths, 1)  # [batch, values] each
-            loss = torch.stack([F.cross_entropy(part, digits[row, i]) for i, part in enumerate(parts)]).sum()
+            loss = torch.stack(
+                [torch.nn.functional.cross_entropy(part, digits[row, i]) for i, part in enumerate(parts)]
+            ).sum()
             torch.autograd.backward(loss)
             optimizer.step()
             optimizer.zero_grad()
@@ -126,60 +129,6 @@ def repeatable_convolutions() -> Iterator[None]:
         yield
     finally:
         torch.backends.cudnn.deterministic = before
-
-
-class SeparateCNNs(nn.Module):
-    """One network for each concept: three convolutions, each pooled by two, then a linear map that knows positions."""
-
-    def __init__(self, image_shape: Sequence[int], widths: Sequence[int]) -> None:
-        super().__init__()
-        channels, height, width = image_shape
-        shrink = 2 ** len(CNN_WIDTHS)
-        pixels = -(-height // shrink) * -(-width // shrink)  # left after the poolings, which round up
-        self.networks = nn.ModuleList(
-            nn.Sequential(
-                *_convolutions(channels, CNN_WIDTHS), nn.Flatten(), nn.Linear(CNN_WIDTHS[-1] * pixels, values)
-            )
-            for values in widths
-        )
-
-    def forward(self, images: Tensor) -> Tensor:
-        return torch.cat([network(images) for network in self.networks], 1)  # [n, all values]
-
-
-class Trunk(nn.Module):
-    """Convolutions shared by all concepts, the largest answer of each channel over the image, and an MLP.
-
-    The last layer holds a head for each concept side by side.
-    """
-
-    def __init__(self, image_shape: Sequence[int], widths: Sequence[int]) -> None:
-        super().__init__()
-        self.trunk = nn.Sequential(
-            *_convolutions(image_shape[0], TRUNK_WIDTHS, GROUPS),
-            nn.Conv2d(TRUNK_WIDTHS[-1], TRUNK_END, 3, padding=1),
-            nn.GroupNorm(GROUPS, TRUNK_END),
-            nn.ReLU(),
-        )
-        self.heads = nn.Sequential(nn.Linear(TRUNK_END, TRUNK_END), nn.ReLU(), nn.Linear(TRUNK_END, sum(widths)))
-
-    def forward(self, images: Tensor) -> Tensor:
-        largest = self.trunk(images).amax((2, 3))  # [n, TRUNK_END]
-        scores: Tensor = self.heads(largest)
-        return scores  # [n, all values]
-
-
-def _convolutions(channels: int, widths: Sequence[int], groups: int = 0) -> list[nn.Module]:
-    """3x3 convolutions, each pooled by two and normalised in `groups` if any.
-
-    Sides are rounded up, so an image of any size has something left.
-    """
-    layers: list[nn.Module] = []
-    for inputs, outputs in pairwise((channels, *widths)):
-        # Pooling comes first: it gives the same before a ReLU as after, and leaves what follows a quarter of the work.
-        layers += [nn.Conv2d(inputs, outputs, 3, padding=1), nn.MaxPool2d(2, ceil_mode=True)]
-        layers += [nn.GroupNorm(groups, outputs), nn.ReLU()] if groups else [nn.ReLU()]
-    return layers
 
 
 def _widths(concepts: dict[str, tuple[str, ...]]) -> list[int]:

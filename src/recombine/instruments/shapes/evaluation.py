@@ -4,14 +4,15 @@ Each image keeps its own noise over the whole of training, so a sheet over time 
 better and better models. The independent reader gives the headline numbers; the linear probes stay as the papers' arm.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
@@ -25,6 +26,9 @@ from recombine.training.inference import FastDenoiser
 from recombine.worlds.base import World
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import Split
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Evaluation(Observation):
@@ -40,7 +44,7 @@ class Evaluation(Observation):
         """What else is measured at a milestone; an evaluation of another kind adds it."""
         return []
 
-    def tools(self, world: World, seed: int, device: str = "cpu") -> "ConceptTools":
+    def tools(self, world: World, seed: int, device: str = "cpu") -> ConceptTools:
         """Instruments of this world, calibrated on real images; the runs of a fleet share them."""
         return _tools(world, self.classifier, self.calibration_images, seed, device)
 

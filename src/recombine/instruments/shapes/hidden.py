@@ -8,15 +8,16 @@ random directions), and every try is read on two halves of its samples: the best
 other.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.conditioners import Conditioner
+from recombine.deferred import no_grad
 from recombine.diffusion.samplers import sample
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import UserError
@@ -27,6 +28,11 @@ from recombine.instruments.shapes.reader import read
 from recombine.training.inference import FastDenoiser
 from recombine.worlds.base import World
 from recombine.worlds.shapes import HUES, ShapesWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.conditioners import Conditioner
 
 HEAD = "network.condition.head"  # of a model: the linear map from the embedding to the signals of all blocks
 STEER_COLOR = 0.9  # separation of the colour whose response is steered along: (.05, .05, .95) for blue
@@ -88,6 +94,8 @@ class HiddenEvaluation(Evaluation):
     def _steered(
         self, sampler: FastDenoiser, weights: Mapping[str, Tensor], world: ShapesWorld
     ) -> Iterator[tuple[str, dict[str, Tensor]]]:
+        from recombine.denoisers.conditioners import Conditioner
+
         conditioner = sampler.model.network.condition
         if not isinstance(conditioner, Conditioner):
             raise UserError("steering needs a network whose blocks hear the condition: not a spatial entry")
@@ -124,7 +132,7 @@ def _alone(world: ShapesWorld, concept: str, value: Tensor) -> Tensor:
     return told
 
 
-@torch.no_grad()
+@no_grad
 def _unit_signals(conditioner: Conditioner, condition: Tensor) -> list[Tensor]:
     """The direction of each block's signal for this condition.  # [channels] each"""
     return _unit_parts(torch.cat(conditioner(condition), 1)[0].float(), conditioner.channels)

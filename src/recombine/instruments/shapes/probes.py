@@ -5,15 +5,20 @@ co-vary. A probe must answer one of its values whatever it is shown, so `calibra
 canvas, of noise and of the mean image.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
-from torch import Tensor
 
+from recombine.deferred import no_grad
 from recombine.worlds.base import World
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import empty_images, real_images
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 WEIGHT_DECAY = 1e-3  # makes the minimum unique; accuracy on fresh images is flat from 1e-4 to 1e-2
 STEPS = 200  # of L-BFGS, or until the gradient is small
@@ -41,7 +46,7 @@ class Probes:
     weight: Tensor  # [pixels, all values]
     bias: Tensor  # [all values]
 
-    @torch.no_grad()
+    @no_grad
     def probabilities(self, images: Tensor) -> dict[str, Tensor]:
         """Probability of each value of each concept; images are clipped to [-1, 1].  # [n, values] each
 

@@ -5,18 +5,21 @@ A linear probe must answer one of its classes and calls a blank canvas a small t
 answers -1 for a concept whose measure lies near no value. Its tolerances were set once, on real images.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from scipy import ndimage
-from torch import Tensor
-from torch.nn.functional import max_pool2d, pad
 
+from recombine.deferred import no_grad
 from recombine.worlds.shapes import FACTORS, ShapesWorld
 from recombine.worlds.splits import empty_images, real_images
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # The tolerances, set once on 400 real images of each node at 16, 28 and 32 pixels, where every answer is right, also
 # with noise of 0.05 and a blur of half a pixel, which samples have.
@@ -68,7 +71,7 @@ def _row(node: str, instrument: str, hits: Tensor) -> dict[str, Any]:
     return {"node": node, "instrument": instrument, "value": hits.double().mean().item()}
 
 
-@torch.no_grad()
+@no_grad
 def _read(images: Tensor, world: ShapesWorld) -> Reading:
     broken = ~images.isfinite().flatten(1).all(1)  # [n]
     pixels = images.nan_to_num(0.0).clamp(-1, 1).add(1).mul(0.5)  # [n, 3, H, W] in [0, 1]
@@ -84,7 +87,7 @@ def _read(images: Tensor, world: ShapesWorld) -> Reading:
     ink = (rgb - paper)[..., None, None]
     cover = (colored * ink).sum(1) / ink.square().sum(1)  # [n, H, W], projected on the object's colour
     # Its soft edge is within two pixels; further out noise would add up. Not clipped at 0, so that noise averages out.
-    near = max_pool2d(main[:, None].float(), 5, stride=1, padding=2)[:, 0].bool()
+    near = torch.nn.functional.max_pool2d(main[:, None].float(), 5, stride=1, padding=2)[:, 0].bool()
     cover = torch.where(near, cover.clamp(-0.5, 1.5), 0)
     weight = cover.sum((1, 2))  # [n], in pixels
     weight = torch.where(weight > 0, weight, torch.nan)
@@ -118,6 +121,8 @@ def _components(mask: Tensor, speck: float) -> tuple[Tensor, Tensor]:
     """The largest component of each image, and how many reach `speck` pixels (0, 1, 2 = more).  # [n, H, W], [n]"""
     flat = np.zeros((3, 3, 3), dtype=bool)
     flat[1] = True  # neighbours within an image, corners too; never across images
+    from scipy import ndimage
+
     labels, count = ndimage.label(mask.numpy(), structure=flat)
     areas = np.bincount(labels.ravel(), minlength=count + 1)[1:]  # of label 1, 2, ...
     owner = np.zeros(count, dtype=np.int64)
@@ -172,7 +177,7 @@ def _read_shape(cover: Tensor, radius: Tensor, centre: Tensor, world: ShapesWorl
 
 def _soften(stack: Tensor) -> Tensor:
     """Blur by the binomial filter 1 2 1 along both axes: a standard deviation of 0.7 pixels."""
-    wide = pad(stack, (1, 1, 1, 1))
+    wide = torch.nn.functional.pad(stack, (1, 1, 1, 1))
     rows = wide[..., :-2, :] + 2 * wide[..., 1:-1, :] + wide[..., 2:, :]
     return (rows[..., :-2] + 2 * rows[..., 1:-1] + rows[..., 2:]) / 16
 

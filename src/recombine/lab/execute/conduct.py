@@ -5,14 +5,16 @@ or in another process, is left alone. Killed at any moment and started again, a 
 its checkpoint holds every tensor, and measurements made after the checkpoint are dropped and made again.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import RunFailed, UserError
@@ -27,6 +29,9 @@ from recombine.training.inference import FastDenoiser
 from recombine.training.loop import Trainee, train
 from recombine.training.replica import Replica
 from recombine.training.state import load_tensors, save_tensors
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ a fleet is processes of one thread each, which two measured cores do 1.3 times f
 single run takes all the cores.
 """
 
+from __future__ import annotations
+
 import os
 import threading
 from collections import Counter

@@ -1,5 +1,7 @@
 """Where a result comes from: versions, device, date."""
 
+from __future__ import annotations
+
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recombine.lab.report.page import interval_text, number_text
+from recombine.lab.numbers import interval_text, number_text
 
 Claim = dict[str, Any]  # as in claims.json
 

@@ -13,10 +13,10 @@ from typing import Any
 from recombine.files import read_json, write_json, write_whole
 from recombine.lab.claims import judge_all, read_claims
 from recombine.lab.experiment import Experiment, Plan
+from recombine.lab.numbers import interval_text, number_text
 from recombine.lab.publish.replication import AGAIN, again_facts, other_verdict, read_again, renew_again
 from recombine.lab.report.conclude import variant
 from recombine.lab.report.figures import figure_bytes
-from recombine.lab.report.page import interval_text, number_text
 from recombine.lab.store import Store
 from recombine.lab.table import read_table
 from recombine.settings import build
@@ -80,11 +80,6 @@ def renew(experiment: Experiment, results: Path) -> list[dict[str, Any]]:
         write_whole(folder / f"{name}.png", _lean(figure_bytes(drawing.figure, "png")))
     write_page(results)
     return claims
-
-
-def read_results(results: Path) -> list[dict[str, Any]]:
-    """All committed claims, in order of study and experiment."""
-    return [claim for path in sorted(results.glob("*/*/claims.json")) for claim in read_claims(path)]
 
 
 def write_page(results: Path) -> None:

@@ -6,7 +6,6 @@ the instruments, the cost, the whole config, where it all comes from, and the co
 
 import base64
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -17,6 +16,7 @@ from jinja2 import Environment, StrictUndefined
 
 from recombine.errors import RunFailed
 from recombine.files import write_whole
+from recombine.lab.numbers import interval_text, number_text
 
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg"}
 
@@ -130,24 +130,6 @@ def cost_facts(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     if seconds > sampling:
         facts.append(("training images a second", f"{images / (seconds - sampling):,.0f}"))
     return facts
-
-
-def number_text(value: Any) -> str:
-    """A number as a reader wants it: three digits that count, thousands apart; – where there is none."""
-    if value is None:
-        return "–"
-    number = float(value)
-    if not math.isfinite(number):
-        return "∞" if number > 0 else "−∞" if number < 0 else "–"
-    return (f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}").replace("-", "−")
-
-
-def interval_text(ends: Sequence[float | None] | None) -> str:
-    """An interval; a null end is open."""
-    if ends is None:
-        return "–"
-    low, high = ends
-    return f"{'−∞' if low is None else number_text(low)} to {'∞' if high is None else number_text(high)}"
 
 
 def embed(path: Path) -> str:

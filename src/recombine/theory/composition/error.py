@@ -7,16 +7,20 @@ E(s_i - s_loc,i)^2 = E s_i^2 - E s_loc,i^2. *Over noise.* With q the product of 
 so all errors over noise together are at most KL(p || q), the total correlation of the groups.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.theory.composition.laws import Law, Pixels
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Groups = Sequence[Pixels]
 

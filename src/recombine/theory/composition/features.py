@@ -5,13 +5,19 @@ stay independent only if A A^T is block diagonal, as for orthogonal A. Lemma 2: 
 by d_i = E[z | c_i] - E[z | nothing], within block i, so that these are orthogonal; in x they are only if A is.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.theory.composition.laws import Law, Mixture
 from recombine.theory.composition.scores_of import Composition
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def orthogonal_map(size: int, seed: int, name: str = "orthogonal") -> Tensor:

@@ -3,17 +3,22 @@
 All are asked about x = x0 + sigma * noise, in float64; sigma is a number or one for each x.
 """
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Pixels = tuple[int, ...]
 
@@ -85,15 +90,15 @@ class Mixture(Law):
     def mean(self) -> Tensor:
         return self.weights @ self.means  # [D]
 
-    def marginal(self, places: Sequence[int]) -> "Mixture":
+    def marginal(self, places: Sequence[int]) -> Mixture:
         """The law of some of its coordinates, in this order."""
         keep = torch.tensor(places)
         return Mixture(self.weights, self.means[:, keep], self.covariances[:, keep[:, None], keep])
 
-    def moved(self, by: Tensor | float) -> "Mixture":
+    def moved(self, by: Tensor | float) -> Mixture:
         return Mixture(self.weights, self.means + by, self.covariances)
 
-    def mapped(self, matrix: Tensor) -> "Mixture":
+    def mapped(self, matrix: Tensor) -> Mixture:
         """The law of matrix @ x0."""
         return Mixture(self.weights, self.means @ matrix.T, matrix @ self.covariances @ matrix.T)
 

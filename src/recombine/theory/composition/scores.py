@@ -1,11 +1,17 @@
 """Lemma 1 of Bradley 2026, asked of a family of laws: what its score looks at, and what can be made of scores alone."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
-from torch import Tensor
 
 from recombine.theory.composition.laws import Law, Pixels
 from recombine.theory.composition.scores_of import Condition, Family
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PANELS, NODES = 24, 16  # of the quadrature along a line
 

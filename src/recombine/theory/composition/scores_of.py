@@ -7,19 +7,23 @@ block M_j; elsewhere N_i is all that is outside the told blocks, and L_i is empt
 everything is exact. A condition is a tuple: the value 1, 2, ... that each block is told, or 0 for none.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from recombine import seeds
 from recombine.denoisers.contract import per_image
 from recombine.errors import UserError
 from recombine.theory.composition.laws import Law, Mixture, Pixels, Product, Tied, mix
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Condition = tuple[int, ...]
 Null = Literal["apart", "together"]
@@ -72,7 +76,7 @@ class Composition:
                 parts.append((tuple(pixels[place] for place in left), mixture.marginal(left)))
         return Product(tuple(parts))
 
-    def moved(self, by: Tensor) -> "Composition":
+    def moved(self, by: Tensor) -> Composition:
         """Every law of the family, moved by this vector [D]."""
         told = tuple(
             tuple(law.moved(by[list(block)]) for law in laws)

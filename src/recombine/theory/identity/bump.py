@@ -20,13 +20,17 @@ The trough and the bump follow: the minor first draws the second concept along, 
 suppressed at the rate a_1 - a_2 before w_22 has grown out of its Schur complement, and the loss rises in between.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.theory.identity.flow import descents, probe_loss
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TINY = 1e-300  # a seed of exactly nothing, so that its logarithm is a number
 

@@ -6,16 +6,20 @@ W' = 2 (G - S - N) for W = U U^T (growth, suppression, noise); the paper prints 
 Everything is float64 and batched over starts n; d is the dimension, s the number of concepts, h the hidden width.
 """
 
+from __future__ import annotations
+
 import math
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.worlds.mixture import MixtureWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 REACH = 2.785  # classical Runge-Kutta of order four is stable on u' = -r u for steps below this over r
 

@@ -17,16 +17,20 @@ Told the class, without bias, coordinate p is alone, with a = mu_p^2 / clusters 
   gap between the concepts, and with it the ground for Swing-by, closes.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
-from torch import Tensor, nn
 
-from recombine.denoisers.contract import NetworkDenoiser, Prediction
+from recombine.denoisers.configs import Prediction
 from recombine.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Told = Literal["class", "value"]
 Rest = Literal["trained", "best", "fixed"]
@@ -68,7 +72,7 @@ class Clusters:
         return self._padded(self.signals) / count, clean, told if self.told == "class" else clean
 
     def _padded(self, values: Tensor) -> Tensor:
-        return nn.functional.pad(values.double(), (0, self.dimensions - len(values)))
+        return torch.nn.functional.pad(values.double(), (0, self.dimensions - len(values)))
 
 
 @dataclass(frozen=True)
@@ -83,12 +87,14 @@ class Levels:
 
 def levels(sigma: Tensor, prediction: Prediction | None = None, sigma_data: float = 0.5) -> Levels:
     """Levels at sigma [L] for a prediction of the Denoiser contract; for none, D = M x + K c + b as it is."""
+    from recombine.denoisers.network import NetworkDenoiser
+
     if sigma.dim() != 1 or len(sigma) == 0 or not bool((torch.isfinite(sigma) & (sigma > 0)).all()):
         raise UserError("the noise levels of a linear denoiser must be a list of finite sigmas above 0")
     sigma = sigma.double()
     if prediction is None:
         return Levels(sigma, torch.ones_like(sigma), torch.zeros_like(sigma), torch.ones_like(sigma))
-    return Levels(sigma, *NetworkDenoiser(nn.Identity(), prediction, sigma_data).scales(sigma))
+    return Levels(sigma, *NetworkDenoiser(torch.nn.Identity(), prediction, sigma_data).scales(sigma))
 
 
 @dataclass(frozen=True)
@@ -191,7 +197,7 @@ def learn_deep(
     lead = (start[..., 0, 0] + loss.second[..., 0, 0]).shape
     state = start.double().expand(*lead, d, h)  # U, and the rest beside it if that is trained
     if rest == "trained":
-        state = nn.functional.pad(state, (0, len(other)))
+        state = torch.nn.functional.pad(state, (0, len(other)))
     kept, now = [], 0.0
     for time in times.tolist():
         steps = math.ceil((time - now) / step)

@@ -7,11 +7,16 @@ component. For combinations taken at random this is a percolation too, but its t
 value: a number that grows with the side of the square of combinations, not with its area.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def components(pairs: Tensor, first: int, second: int) -> tuple[Tensor, Tensor]:

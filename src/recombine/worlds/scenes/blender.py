@@ -6,6 +6,8 @@ Blender's module `bpy` fits few versions of Python and changes the process that 
 its own: in this Python, or in the one that RECOMBINE_BLENDER names.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import signal
@@ -15,11 +17,10 @@ from collections.abc import Sequence
 from math import pi
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from recombine.errors import RunFailed, UserError
 from recombine.worlds.scenes import blender_worker
@@ -27,6 +28,9 @@ from recombine.worlds.scenes.geometry import ASPECT, CAMERA, FOCAL
 from recombine.worlds.scenes.layout import COLOURS
 from recombine.worlds.scenes.ray_caster import AMBIENT, GROUND, LAMP_SIZES, LAMPS, STRENGTHS
 from recombine.worlds.scenes.world import SceneWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PYTHON_VARIABLE = "RECOMBINE_BLENDER"
 # A square lamp of P watts lights what it faces at distance d with P / (pi d^2), and a surface sends 1 / pi of that on.

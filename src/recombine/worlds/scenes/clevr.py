@@ -5,6 +5,8 @@ data, in `recombine-cache`. Where an object is in an image comes from CLEVR's ow
 far a camera was moved, so the scene's other numbers cannot say it exactly.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -12,15 +14,17 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.worlds.image_cache import Pixels, kept_images
 from recombine.worlds.scenes.world import SceneWorld, is_numbers
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FOLDER_VARIABLE = "RECOMBINE_CLEVR"
 BLOCK = 1 << 20  # characters of JSON read at once

@@ -6,12 +6,13 @@ each colour that is told; without any it means a scene without objects. In CLEVR
 objects are best left out.
 """
 
+from __future__ import annotations
+
 from functools import lru_cache
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import torch
 from pydantic import model_validator
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
@@ -20,6 +21,9 @@ from recombine.worlds.scenes.layout import COLOURS, COLUMNS
 from recombine.worlds.scenes.split import SceneSplit
 from recombine.worlds.scenes.world import SceneWorld
 from recombine.worlds.splits import Pool
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CHROMATIC = tuple(name for name in COLOURS if name != "gray")
 Told = Literal["all", "one"]

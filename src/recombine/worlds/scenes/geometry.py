@@ -4,19 +4,25 @@ Every solid is handled in its own coordinates, where it reaches from -1 to 1, so
 the camera and rays to the lamps.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
-from torch import Tensor
 
 from recombine.worlds.scenes.layout import SHAPES, Scene
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CAMERA = (7.4811, -6.5076, 5.3437)  # looks at the origin
 FOCAL = 35 / 32  # lens over the sensor's width
 ASPECT = 4 / 3  # of CLEVR's frame of 320 x 240; in a square picture it is squashed
 
-Vector = tuple[Tensor, Tensor, Tensor]  # x, y, z apart: arithmetic on them is faster than on one tensor [..., 3]
+# x, y, z apart: arithmetic on them is faster than on one tensor [..., 3]
+Vector: TypeAlias = "tuple[Tensor, Tensor, Tensor]"
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Camera:
     forward: Tensor
 
     @classmethod
-    def of(cls, scene: Scene) -> "Camera":
+    def of(cls, scene: Scene) -> Camera:
         """CLEVR's camera, moved by the scene's jitter."""
         place = torch.tensor(CAMERA, device=scene.camera.device) + scene.camera
         forward = -place / place.norm(dim=1, keepdim=True)
@@ -37,7 +43,7 @@ class Camera:
         right = right / right.norm(dim=1, keepdim=True)
         return cls(place, right, torch.linalg.cross(right, forward), forward)
 
-    def of_scenes(self, rows: Tensor) -> "Camera":
+    def of_scenes(self, rows: Tensor) -> Camera:
         """The cameras of some of the scenes."""
         return Camera(self.place[rows], self.right[rows], self.up[rows], self.forward[rows])
 

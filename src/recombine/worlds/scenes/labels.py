@@ -6,15 +6,19 @@ slots at random, or the first ones. *Told* "one": of each image one object, chos
 there without a label.
 """
 
-from typing import Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
 from recombine.settings import Settings
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SLOT = 3  # numbers of a slot of a list: x, y and whether it holds an object
 

@@ -6,13 +6,18 @@ in vain the scene starts again from nothing. One step places one object in every
 numbers depend on the scene's key and the step alone, so a scene is the same in any batch.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.seeds import uniform
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SHAPES = ("sphere", "cube", "cylinder")
 SIZES = ("large", "small")
@@ -57,7 +62,7 @@ class Scene:
     lights: Tensor  # [n, 3, 3]: and the key, fill and back lamps
 
     @classmethod
-    def of(cls, factors: Tensor, most: int) -> "Scene":
+    def of(cls, factors: Tensor, most: int) -> Scene:
         """Read factors [n, F]."""
         if factors.dim() != 2 or factors.shape[1] != width(most):
             raise UserError(

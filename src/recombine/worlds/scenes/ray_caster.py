@@ -9,14 +9,20 @@ All scenes of a chunk are cast together. Objects are shaded once a ray, the smoo
 scene does not have cost nothing.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
+from recombine.deferred import no_grad
 from recombine.worlds.scenes.geometry import FOCAL, Camera, Solids, Vector, dot, solids_of, span, vector
 from recombine.worlds.scenes.layout import COLOURS, SHAPES, Scene
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LAMPS = (  # key, fill and back, which face the origin, and a sun ten times as far as the base scene draws it
     (6.447, -2.905, 4.258),
@@ -51,7 +57,7 @@ class Spots:
     owner: Tensor  # 0 for the ground, else the object's slot counted from 1
 
 
-@torch.no_grad()
+@no_grad
 def visible(scene: Scene, side: int) -> Tensor:
     """How much of the frame each object fills, counted on side x side rays.  # [n, most]"""
     camera = Camera.of(scene)
@@ -61,7 +67,7 @@ def visible(scene: Scene, side: int) -> Tensor:
     return seen[:, 1:] / side**2
 
 
-@torch.no_grad()
+@no_grad
 def cast(scene: Scene, height: int, width: int, antialias: int) -> Tensor:
     """Pictures of all scenes together, with antialias^2 rays a pixel.  # [n, 3, height, width] in [-1, 1]"""
     camera, solids, lamps = Camera.of(scene), solids_of(scene), _lamps(scene)

@@ -3,13 +3,14 @@
 Images are rendered, or those of real CLEVR (or of its generator), whose labels are CLEVR's own `pixel_coords`.
 """
 
+from __future__ import annotations
+
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
 from recombine.errors import UserError
@@ -18,6 +19,9 @@ from recombine.worlds.scenes import clevr
 from recombine.worlds.scenes.labels import LabelConfig
 from recombine.worlds.scenes.world import SceneWorld
 from recombine.worlds.splits import Pool
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CHUNK = 4096  # scenes drawn and rendered at once
 REMEMBERED = 5  # sets of images that the runs of a process share: as many as an experiment has seeds
@@ -56,7 +60,7 @@ class SceneSplit(Settings):
         )
 
 
-Scenes = tuple[Tensor, Tensor, Tensor, Tensor]
+Scenes: TypeAlias = "tuple[Tensor, Tensor, Tensor, Tensor]"
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -5,12 +5,14 @@ A scene has up to `most` objects on the ground and a jittered camera and lamps; 
 it (not where it touches the ground); `scene_labels` makes labels of it.
 """
 
-from typing import Annotated, Any, Literal, Self
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
+from recombine.deferred import no_grad
 from recombine.errors import UserError
 from recombine.worlds.base import Source
 from recombine.worlds.scenes import ray_caster
@@ -28,6 +30,9 @@ from recombine.worlds.scenes.layout import (
     place,
     width,
 )
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FRAME = (320, 240)  # CLEVR's, in which descriptions are
 KINDS = {"shape": SHAPES, "size": SIZES, "color": tuple(COLOURS), "material": MATERIALS}  # as descriptions name them
@@ -89,7 +94,7 @@ class SceneWorld(Source):
             return Rules(gap, 0.0, radii=(self.disc_radius,) * len(SIZES))
         return Rules(gap, self.loose_margin if loose else self.margin)
 
-    @torch.no_grad()
+    @no_grad
     def draw(self, count: Tensor, key: Tensor, loose: bool = False) -> Tensor:
         """Factors of scenes with so many objects each (count [n]), from each scene's own key.  # [n, F]"""
         count = count.to(key.device, torch.int64)
@@ -156,7 +161,7 @@ class SceneWorld(Source):
         reach = 2 * (EXTENT + self.disc_radius)
         return torch.stack([0.5 + scene.x / reach, 0.5 + scene.y / reach, torch.zeros_like(scene.x)], 2)
 
-    @torch.no_grad()
+    @no_grad
     def render(self, factors: Tensor) -> Tensor:
         """Images of these factors, on their device.  # [n, 3, H, W]"""
         images = torch.empty(len(factors), *self.image_shape, device=factors.device)

@@ -5,14 +5,15 @@
 whose column were seen. *Graph*: those whose row and column are joined by what was seen (`theory.value_graph`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from torch import Tensor
 
 from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Computation, Row
@@ -21,6 +22,9 @@ from recombine.theory.percolation.lattice import Links, link
 from recombine.theory.percolation.value_graph import follows
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 OVERLAP, NEAR, LINES, GRAPH = ACCOUNTS = ("overlap", "near", "lines", "graph")
 THRESHOLD = 0.05
@@ -42,7 +46,7 @@ class AccountsConfig(Computation):
     sets: tuple[NamedSet, ...] = Field(min_length=1)
 
     @classmethod
-    def of(cls, runs: dict[str, BumpsRun]) -> "AccountsConfig":
+    def of(cls, runs: dict[str, BumpsRun]) -> AccountsConfig:
         """Of the training sets of these runs."""
         return cls(sets=tuple(NamedSet(name=name, world=run.world, split=run.split) for name, run in runs.items()))
 

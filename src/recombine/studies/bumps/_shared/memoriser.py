@@ -3,6 +3,8 @@
 It neither composes nor interpolates: every sample is a training image. What it scores is what recalling earns a model.
 """
 
+from __future__ import annotations
+
 from typing import Literal
 
 import torch

@@ -4,12 +4,13 @@ It is the memoriser without the sampling: what an optimal denoiser with a narrow
 training set, in a second. Sweeps with many hold-outs stand beside it.
 """
 
-from typing import Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.instruments.bumps.band_evaluation import BandEvaluation, across, band_rows
 from recombine.instruments.bumps.centres import find_centres
@@ -18,6 +19,9 @@ from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Computation, Row
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit, nested_order
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 AS_NEAR = 12  # labels on a grid that can be equally near to one place: no circle of interest has more
 LEVEL = 1e-6  # px: a label that is only so much farther than the nearest is as near

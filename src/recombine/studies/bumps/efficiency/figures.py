@@ -1,5 +1,7 @@
 """The figure of how many images a model of bumps needs (Liang et al. 2024, Fig 5)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 

@@ -1,5 +1,7 @@
 """The figures of percolation among bumps: overlap, largest components over lambda, and where half hangs together."""
 
+from __future__ import annotations
+
 import matplotlib
 import numpy as np
 import polars as pl

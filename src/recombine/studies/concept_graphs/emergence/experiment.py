@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recombine.denoisers.conditioners import ConditionConfig
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import ConditionConfig, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.instruments.observation import Audit
 from recombine.instruments.shapes.evaluation import ConceptEvaluation

@@ -5,15 +5,19 @@ concept and have a = sigma^2 all the same. The scripts put A^2 (element by eleme
 U is square with entries uniform between 0 and `scale`, so that every entry of W = U U^T is positive.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from recombine.runs.work import Computation, Row
 from recombine.theory.identity.flow import REACH, positive_start
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 BLOCK = 500  # starts that are integrated at once: what they keep has to fit into memory
 RIPPLE = 0.001  # of a curve's largest loss: what rises by less does not rise

@@ -9,16 +9,18 @@ starts each: the start is where nets differ, 15,000 points hardly do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from recombine.runs.work import Computation
 from recombine.seeds import bits, fold, keys
 from recombine.training.batched import DescentConfig, NetConfig, slope, start, train
 from recombine.worlds.mixture import MixtureWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LEARNED = 0.8  # of its target: the level at which a concept counts as learned
 

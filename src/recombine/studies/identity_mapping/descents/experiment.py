@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.runs.work import Row
@@ -33,6 +32,7 @@ from recombine.theory.identity.flow import descents, euler_on_w, flow, probe_los
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 Way = Literal["euler", "flow"]
 MOST_FALLS = 5  # that are counted

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.runs.work import Row
@@ -33,6 +32,7 @@ from recombine.theory.identity.flow import euler_on_w, flow, probe_loss, stages
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 LEARNED = 0.5  # of w_11
 NEGATIVE = -1e-9  # an eigenvalue below it is not rounding

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Drawing, Experiment
@@ -31,6 +30,7 @@ from recombine.worlds.mixture import MixtureWorld
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 CONCEPTS = (1.0, 2.0, 3.0, 4.0)
 MOST = 6  # concepts whose pairs are still worth a row each

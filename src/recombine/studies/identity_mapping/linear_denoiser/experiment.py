@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor, nn
 
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.lab.experiment import Budget, Drawing, Experiment
@@ -46,6 +45,7 @@ from recombine.theory.identity.linear_denoiser import (
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 Model = Literal["apart", "edm", "best"]
 Spread = Annotated[float, Field(gt=0, le=10)]
@@ -202,7 +202,9 @@ class LinearDenoiserConfig(Computation):
         share = self._generated(learn(loss, torch.zeros_like(loss.cross), times), at, model, gap)[:, None]  # [T, 1, 2]
         yield _say(0, node, "zero", float(retreat(share)[0, 0]))
         yield from self._drawn(share, times, node)
-        begun = [nn.functional.pad(part @ part.mT, (3, 0)) for part in self._parts(start, model)]  # (M, K) = (0, U U^T)
+        begun = [
+            torch.nn.functional.pad(part @ part.mT, (3, 0)) for part in self._parts(start, model)
+        ]  # (M, K) = (0, U U^T)
         made = [self._generated(learn(loss, theta, times), at, model, gap) for theta in begun]
         yield from _counts(torch.cat(made, 1), node)
 

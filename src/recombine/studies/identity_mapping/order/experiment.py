@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Drawing, Experiment
@@ -33,6 +32,7 @@ from recombine.worlds.mixture import MixtureWorld
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 CONCEPTS = (1, 2)
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.runs.work import Computation, Row
@@ -32,6 +31,7 @@ from recombine.training.batched import DescentConfig, NetConfig, train
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 Sign = Literal["positive", "quarter", "half", "symmetric", "gaussian"]
 BELOW: dict[Sign, float] = {"positive": 0.0, "quarter": 0.25, "half": 0.5, "symmetric": 1.0}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Drawing, Experiment
@@ -31,6 +30,7 @@ from recombine.theory.identity.flow import flow, probe_loss, stages, terms, trai
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 ENTRIES = ((1, 1), (2, 2), (1, 2), (1, 3), (2, 3), (3, 3))  # of the symmetric W
 

@@ -13,7 +13,6 @@ import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
-from torch import Tensor
 
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.runs.work import Computation, Row, Work
@@ -43,6 +42,7 @@ from recombine.theory.identity.flow import (
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 Start = Literal["positive", "gaussian", "wide"]
 WIDE = 64

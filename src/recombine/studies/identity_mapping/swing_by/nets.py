@@ -9,11 +9,10 @@ after a fall, by more than 1% of its largest, seen at every step and once an epo
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.runs.work import Row
@@ -23,6 +22,9 @@ from recombine.studies.identity_mapping._shared.released import NetsConfig, mixe
 from recombine.theory.identity.flow import descents
 from recombine.training.batched import DescentConfig, NetConfig, Trace, losses, train
 from recombine.worlds.mixture import MixtureWorld
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 RISE = 0.01  # of a curve's largest loss
 MOST_RELU = 200  # nets: they see every point, and take ten times as long

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Drawing, Experiment
@@ -27,6 +26,7 @@ from recombine.theory.identity.linear_denoiser import first_times
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 
 class TruncationConfig(NetsConfig):

@@ -9,17 +9,22 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.adapters import Pipeline, StepNetwork, check_folder, load_pipeline, tiny_pipeline
+from recombine.denoisers.pipeline_files import check_folder
 from recombine.errors import UserError
 from recombine.lab.claims import NotMeasured
 from recombine.runs.work import Computation, Row
 from recombine.settings import Settings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from recombine.denoisers.adapters import Pipeline
 
 TINY = "tiny"
 MODEL = "stabilityai/stable-diffusion-xl-base-1.0"
@@ -73,6 +78,8 @@ class PipelineConfig(Computation):
     def opened(self) -> Pipeline:
         """The pipeline, on a GPU if there is one; of the tiny one, each seed has its own weights."""
         if self.pipeline == TINY:
+            from recombine.denoisers.adapters import tiny_pipeline
+
             return tiny_pipeline(self.seeds.init)
         self.find()
         return _loaded(self.folder, "cuda" if torch.cuda.is_available() else "cpu")
@@ -81,6 +88,8 @@ class PipelineConfig(Computation):
 @lru_cache(maxsize=1)
 def _loaded(folder: Path, device: str) -> Pipeline:
     """Kept for the process: seeds and arms ask the same pipeline."""
+    from recombine.denoisers.adapters import load_pipeline
+
     return load_pipeline(folder, device)
 
 
@@ -103,6 +112,8 @@ def real_row(pipeline: Pipeline) -> Row:
 
 def is_sdxl(pipeline: Pipeline) -> bool:
     """Whether its U-Net has the blocks and the width of SDXL's."""
+    from recombine.denoisers.adapters import StepNetwork
+
     network = getattr(pipeline.denoiser, "network", None)
     return isinstance(network, StepNetwork) and (len(pipeline.blocks), network.width) == (BLOCKS, WIDTH)
 

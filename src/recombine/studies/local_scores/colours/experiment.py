@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recombine.denoisers.conditioners import ConditionConfig
-from recombine.denoisers.folded import FoldedConfig
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import ConditionConfig, FoldedConfig, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.instruments.scenes.colour_evaluation import ColourEvaluation
 from recombine.lab.experiment import Budget, Drawing, Experiment

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from recombine.denoisers.local import LocalConfig
+from recombine.denoisers.configs import LocalConfig
 from recombine.instruments.scenes.evaluation import SceneEvaluation
 from recombine.instruments.scenes.machine_evaluation import MachineFields
 from recombine.lab.experiment import Budget, Drawing, Experiment

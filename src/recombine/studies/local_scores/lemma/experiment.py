@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor
 
 from recombine import seeds
 from recombine.lab.experiment import Budget, Drawing, Experiment
@@ -56,6 +55,7 @@ from recombine.theory.composition.scores_of import (
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
 
 
 SIZES, REST, VALUES, COMPONENTS = (2, 2, 2), 1, 4, 3

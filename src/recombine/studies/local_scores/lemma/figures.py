@@ -1,5 +1,7 @@
 """The figures of exact composition: what leaks, how wrong the best local score is, features and cosines."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -13,10 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recombine.denoisers.conditioners import ConditionConfig
-from recombine.denoisers.folded import FoldedConfig
-from recombine.denoisers.local import LocalConfig
-from recombine.denoisers.unet import UNetConfig
+from recombine.denoisers.configs import ConditionConfig, FoldedConfig, LocalConfig, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.instruments.locality.evaluation import LocalityLook

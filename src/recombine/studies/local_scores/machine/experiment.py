@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from pydantic import Field
 
+from recombine.deferred import no_grad
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, Schedule
 from recombine.errors import UserError
@@ -58,7 +59,7 @@ class LocalMachineConfig(Computation):
         if max(self.evaluation.counts) > self.world.most:
             raise UserError(f"{max(self.evaluation.counts)} objects are asked for: raise world.most")
 
-    @torch.no_grad()
+    @no_grad
     def rows(self) -> list[Row]:
         """Recall and the rest for each number of labels, as for a trained model, and where no image agreed."""
         device = torch.device(resolve_device("auto"))  # a GPU takes seconds where a core takes minutes

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.adapters import Pipeline, listening
+from recombine.deferred import no_grad
 from recombine.instruments.representations.features import (
     ESTIMATES,
     Array,
@@ -39,6 +38,9 @@ from recombine.studies.local_scores._shared import sdxl_claims as claims_sdxl
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
+
+    from recombine.denoisers.adapters import Pipeline
 
 TEXT, LATENT, PIXEL = claims_sdxl.TEXT, claims_sdxl.LATENT, claims_sdxl.PIXEL
 PROMPT_STRIDE = 1 << 16  # between the draws of two prompts, where each has its own
@@ -81,7 +83,7 @@ class FeaturesConfig(sdxl.PipelineConfig):
         """The concepts of the matrices that are drawn."""
         return tuple(word for category in self.concepts for word in category.words[: self.shown])
 
-    @torch.no_grad()
+    @no_grad
     def rows(self) -> list[Row]:
         """Cosines within and between categories for every block and output, and matrices of some concepts."""
         pipeline = self.opened()
@@ -109,6 +111,8 @@ class FeaturesConfig(sdxl.PipelineConfig):
 
         def hear(layer: str, hidden: Tensor) -> None:  # [n, tokens, width]
             heard[layer].append((hidden.mean(1) if self.tokens == "averaged" else hidden.flatten(1)).float())
+
+        from recombine.denoisers.adapters import listening
 
         with listening(pipeline.blocks, hear):
             for part in torch.split(torch.arange(len(told), device=told.device), self.batch):

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.adapters import Pipeline
+from recombine.deferred import no_grad
 from recombine.diffusion.samplers import Denoise, euler
 from recombine.errors import UserError
 from recombine.instruments.locality.gradients import Views, everywhere, heat_maps
@@ -29,6 +28,9 @@ from recombine.studies.local_scores._shared import sdxl_claims as claims_sdxl
 
 if TYPE_CHECKING:
     import polars
+    from torch import Tensor
+
+    from recombine.denoisers.adapters import Pipeline
 
 MAP_SIDE, IMAGE_SIDE = 32, 64  # of what is kept to be drawn
 
@@ -81,7 +83,7 @@ class PixelsConfig(sdxl.PipelineConfig):
             raise ValueError(f"no place '{absent[0]}'; there are: {', '.join(place.name for place in self.places)}")
         return self
 
-    @torch.no_grad()
+    @no_grad
     def rows(self) -> list[Row]:
         """Maps, their mass near the place, the influence of words, and one sample."""
         pipeline = self.opened()

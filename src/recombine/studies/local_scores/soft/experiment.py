@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recombine.denoisers.local import LocalConfig
-from recombine.denoisers.soft import LocalityPenalty
+from recombine.denoisers.configs import LocalConfig, LocalityPenalty
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.runs.scenes import ScenesRun
 from recombine.runs.work import Work

@@ -1,6 +1,9 @@
 """The figure of encodings: how far apart labels are for the network, and what it makes of labels it never saw."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -10,7 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from recombine.denoisers.conditioners import Sinusoids
 from recombine.lab.claims import NotMeasured
@@ -39,6 +41,9 @@ from recombine.studies.bumps.crossing.encodings.claims import (
     recalled,
 )
 from recombine.worlds.holdouts import HORIZONTAL, SEEN, VERTICAL, Cross
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SHOWN: dict[str, tuple[tuple[Asked, ...], str]] = {
     "seen: both right": (((SEEN, "both"),), "#9A9A9A"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recombine.denoisers.conditioners import ConditionConfig
+from recombine.denoisers.configs import ConditionConfig
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Work

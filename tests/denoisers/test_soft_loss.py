@@ -7,13 +7,13 @@ import torch
 from torch import nn
 
 from recombine import seeds
-from recombine.denoisers.contract import NetworkDenoiser
-from recombine.denoisers.soft import LocalityPenalty, SoftNetwork, far_pixels
-from recombine.denoisers.unet import UNet, UNetConfig
+from recombine.denoisers.configs import LocalityPenalty, UNetConfig
+from recombine.denoisers.network import NetworkDenoiser
+from recombine.denoisers.soft import SoftNetwork, far_pixels
+from recombine.denoisers.unet import UNet
 from recombine.diffusion.losses import denoising_loss
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.training.execution import Execution
-from recombine.training.penalty import penalised_loss
 from recombine.training.replica import Replica, TrainingConfig, batch_loss
 from recombine.worlds.scenes.labels import LabelConfig
 from recombine.worlds.scenes.split import SceneSplit
@@ -55,7 +55,7 @@ def test_a_local_network_pays_nothing_and_a_leak_its_square(leak, weight):
     key, images, condition, sigma, noise = batch()
     model = model_of(AtPlace(leak), weight)
     plain = denoising_loss(model, images, noise, sigma, condition)
-    found = penalised_loss(model, model.network, images, noise, sigma, condition, key)
+    found = model.network.training_loss(model, images, noise, sigma, condition, key)
     assert found.item() == pytest.approx(plain.item() + weight * leak**2, abs=1e-4)
 
 
@@ -65,7 +65,7 @@ def test_only_far_pixels_count_and_noise_levels_weigh_as_in_the_loss():
         network = UNet(UNetConfig(channels=8, multipliers=(1, 2)), WORLD.image_shape, (LABELS.width,))
     strong = 1e6  # labels change little in a fresh network
     model = model_of(network, strong, reach=2)
-    found = penalised_loss(model, model.network, images, noise, sigma, condition, key, "min-snr")
+    found = model.network.training_loss(model, images, noise, sigma, condition, key, "min-snr")
     more, _ = model.network.second_place(condition, key)
     cell = (more - condition).argmax(1)
     x = images + sigma[:, None, None, None] * noise
