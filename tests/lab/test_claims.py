@@ -14,19 +14,17 @@ from recombine.lab.claims import (
     Claim,
     Judgement,
     NotMeasured,
-    bootstrap_interval,
     judge_above,
     judge_all,
     judge_below,
     judge_every,
     judge_within,
-    mean_interval,
-    proportion_interval,
     verdict_above,
     verdict_below,
     verdict_every,
     verdict_within,
 )
+from recombine.lab.statistics import bootstrap_interval, mean_interval, proportion_interval
 
 
 @settings(max_examples=40, deadline=None)

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from recombine.errors import RunFailed
+from recombine.lab.statistics import Interval, check_count, mean_interval, proportion_interval
 
 if TYPE_CHECKING:
     import polars as pl
 
 Verdict = Literal["holds", "fails", "undecided"]
-Interval = tuple[float, float]
 
 MIN_SEEDS = 5
 
@@ -114,7 +114,7 @@ def verdict_within(interval: Interval | None, low: float, high: float, n: int) -
 
 def verdict_every(k: int, n: int) -> Verdict:
     """For "in every seed", when it was so in k of n."""
-    _check_count(k, n)
+    check_count(k, n)
     if n < MIN_SEEDS:
         return "undecided"
     return "holds" if k == n else "fails"
@@ -141,91 +141,6 @@ def judge_below(values: ArrayLike, bound: float, note: str = "") -> Judgement:
     return _judge_mean(values, lambda interval, n: verdict_below(interval, bound, n), note)
 
 
-def proportion_interval(k: int, n: int, level: float = 0.95) -> Interval:
-    """The exact interval of Clopper and Pearson for k successes in n."""
-    from scipy.stats import beta
-
-    _check_count(k, n)
-    tail = (1 - level) / 2
-    low = 0.0 if k == 0 else float(beta.ppf(tail, k, n - k + 1))
-    high = 1.0 if k == n else float(beta.ppf(1 - tail, k + 1, n - k))
-    return low, high
-
-
-def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
-    """Student's interval of the mean over seeds, exact for normal values; None below two of them.
-
-    A bootstrap of five values covers their mean in 85 of 100 cases and not in 95: it cannot draw what was not there.
-    Equal values have no spread: the interval is the point itself.
-    """
-    data = np.asarray(values, dtype=np.float64).reshape(-1, 1)  # [n, 1]
-    if len(data) < 2:
-        return None
-    (low,), (high,) = mean_intervals(data, level)
-    return float(low), float(high)
-
-
-def mean_intervals(values: NDArray[np.float64], level: float = 0.95) -> NDArray[np.float64]:
-    """The interval of `mean_interval` for every column of two seeds or more.  # [seeds, columns] -> [2, columns]"""
-    from scipy.stats import t
-
-    mean = values.mean(axis=0)
-    half = t.ppf((1 + level) / 2, len(values) - 1) * values.std(axis=0, ddof=1) / math.sqrt(len(values))
-    equal = np.ptp(values, axis=0) == 0
-    return np.where(equal, values[0], np.stack([mean - half, mean + half]))
-
-
-def bootstrap_interval(
-    values: ArrayLike,
-    statistic: Callable[..., Any] = np.mean,
-    level: float = 0.95,
-    draws: int = 10_000,
-    seed: int = 0,
-) -> Interval | None:
-    """Bootstrap interval of a statistic over seeds: BCa, or percentiles where that is undefined; None below two values.
-
-    Equal values have no spread to draw from: the interval is the point itself.
-    """
-    data = np.asarray(values, dtype=np.float64).ravel()  # [n]
-    if not np.isfinite(data).all():
-        raise ValueError("bootstrap_interval needs finite values: decide first what an infinite one means")
-    if len(data) < 2:
-        return None
-    if np.ptp(data) == 0:
-        point = float(statistic(data))
-        return point, point
-    interval = _bca(data, statistic, level, draws, seed)
-    if interval is None:
-        picks = np.random.default_rng(seed).integers(len(data), size=(draws, len(data)))
-        drawn = np.array([float(statistic(sample)) for sample in data[picks]])
-        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-        interval = float(low), float(high)
-    return interval
-
-
-def _bca(
-    data: NDArray[np.float64], statistic: Callable[..., Any], level: float, draws: int, seed: int
-) -> Interval | None:
-    import warnings
-
-    from scipy.stats import bootstrap
-
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # scipy warns where BCa is undefined and answers with NaN, which is handled here
-        answer = bootstrap(
-            (data,),
-            statistic,
-            confidence_level=level,
-            n_resamples=draws,
-            method="BCa",
-            rng=np.random.default_rng(seed),
-        ).confidence_interval
-    low, high = float(answer.low), float(answer.high)
-    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
-
-
 def _judge_mean(values: ArrayLike, verdict: Callable[[Interval | None, int], Verdict], note: str) -> Judgement:
     data = np.asarray(values, dtype=np.float64).ravel()
     if not len(data):
@@ -244,11 +159,6 @@ def _verdict(
     if agrees(*interval):
         return "holds"
     return "fails" if disagrees(*interval) else "undecided"
-
-
-def _check_count(k: int, n: int) -> None:
-    if not 0 <= k <= n:
-        raise ValueError(f"{k} of {n} is not a share")
 
 
 def _finite(number: float | None) -> float | None:

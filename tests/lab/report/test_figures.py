@@ -9,22 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from recombine.lab.report.figures import (
-    DISTANCE_COLORS,
-    SERIES_COLORS,
-    band_caption,
-    count_text,
-    distance_color,
-    draw_mean,
-    draw_series,
-    end_labels,
-    house_style,
-    images_axis,
-    mean_and_band,
-    save_figure,
-    sheet_over_time,
-    tile,
-)
+from recombine.lab.report.kit.axes import count_text, end_labels, images_axis
+from recombine.lab.report.kit.curves import band_caption, draw_mean, draw_series, mean_and_band
+from recombine.lab.report.kit.sheets import sheet_over_time, tile
+from recombine.lab.report.kit.style import DISTANCE_COLORS, SERIES_COLORS, distance_color, house_style, save_figure
 
 SEEN = np.array([64, 128, 256])
 

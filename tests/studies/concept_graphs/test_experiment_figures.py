@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Experiment
-from recombine.lab.report.figures import DISTANCE_COLORS
+from recombine.lab.report.kit.style import DISTANCE_COLORS
 from recombine.lab.table import make_table
 from recombine.studies.concept_graphs.adversarial import experiment as adversarial
 from recombine.studies.concept_graphs.adversarial.claims import TRAINED

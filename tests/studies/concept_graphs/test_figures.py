@@ -6,7 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
-from recombine.lab.report.figures import DISTANCE_COLORS
+from recombine.lab.report.kit.style import DISTANCE_COLORS
 from recombine.lab.table import make_table
 from recombine.studies.concept_graphs._shared.figures import cube, emergence, probe_against_reader
 from recombine.studies.concept_graphs._shared.graph import node_label

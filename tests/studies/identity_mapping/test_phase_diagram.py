@@ -9,7 +9,7 @@ import torch
 from matplotlib.figure import Figure
 
 from recombine.errors import UserError
-from recombine.lab.claims import proportion_interval
+from recombine.lab.statistics import proportion_interval
 from recombine.lab.table import make_table
 from recombine.seeds import fold
 from recombine.settings import override

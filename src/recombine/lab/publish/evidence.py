@@ -16,7 +16,7 @@ from recombine.lab.experiment import Experiment, Plan
 from recombine.lab.numbers import interval_text, number_text
 from recombine.lab.publish.replication import AGAIN, again_facts, other_verdict, read_again, renew_again
 from recombine.lab.report.conclude import variant
-from recombine.lab.report.figures import figure_bytes
+from recombine.lab.report.kit.style import figure_bytes
 from recombine.lab.store import Store
 from recombine.lab.table import read_table
 from recombine.settings import build

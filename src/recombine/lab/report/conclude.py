@@ -17,7 +17,8 @@ from recombine.files import write_json
 from recombine.lab.claims import judge_all
 from recombine.lab.execute.provenance import now
 from recombine.lab.experiment import Drawing, Plan
-from recombine.lab.report.figures import save_figure, sheet_over_time
+from recombine.lab.report.kit.sheets import sheet_over_time
+from recombine.lab.report.kit.style import save_figure
 from recombine.lab.report.page import Report, ReportFigure, write_report
 from recombine.lab.samples import Samples, read_samples
 from recombine.lab.store import Store

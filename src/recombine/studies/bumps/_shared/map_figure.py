@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from numpy.typing import NDArray
 
 from recombine.instruments.representations.learned_maps import MAP
-from recombine.lab.report.figures import empty_panel
+from recombine.lab.report.kit.style import empty_panel
 
 OUTSIDE = 0.03  # of the places along an axis: one far away would shrink all others
 Places = dict[tuple[float, float], NDArray[np.float64]]

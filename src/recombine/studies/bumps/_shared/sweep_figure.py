@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from recombine.lab.claims import mean_intervals
-from recombine.lab.report.figures import INK
+from recombine.lab.report.kit.style import INK
+from recombine.lab.statistics import mean_intervals
 
 CROSS: dict[str, Any] = {"marker": "x", "markersize": 9, "markeredgewidth": 2.2, "linestyle": "none", "zorder": 4}
 """How the exact score of recall is marked."""

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recombine.instruments.bumps.place_evaluation import EACH
-from recombine.lab.report.figures import accuracy_axis, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.bumps._shared.accounts import ACCOUNTS, GRAPH, LINES, NEAR, OVERLAP
 from recombine.studies.bumps._shared.bar_figure import bar
 from recombine.studies.bumps.arrangements.claims import (

@@ -16,17 +16,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from recombine.lab.report.figures import (
-    FAINT,
-    INK,
-    accuracy_axis,
-    count_text,
-    draw_mean,
-    empty_panel,
-    house_style,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import accuracy_axis, count_text
+from recombine.lab.report.kit.curves import draw_mean
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import Curve
 from recombine.studies.bumps.efficiency.claims import (
     HELD,

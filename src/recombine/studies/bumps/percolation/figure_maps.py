@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.figures import empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.bumps._shared.map_figure import draw_map, places_of
 from recombine.studies.bumps.percolation.claims import THEORY, Cell, losses, named, shares
 from recombine.studies.bumps.percolation.figures import width_colors

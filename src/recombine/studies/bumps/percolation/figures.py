@@ -10,16 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from recombine.lab.report.figures import (
-    FAINT,
-    INK,
-    accuracy_axis,
-    draw_mean,
-    empty_panel,
-    house_style,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.curves import draw_mean
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import Curve
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.percolation.claims import THEORY, THRESHOLDS, Cell, accuracies, half_learnt, unseen

@@ -13,7 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import Normal, Stroke
 
-from recombine.lab.report.figures import FAINT, INK, accuracy_axis, draw_mean, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.curves import draw_mean
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.lab.table import curves
 from recombine.studies.bumps.percolation_theory.claims import (
     CHOSEN,

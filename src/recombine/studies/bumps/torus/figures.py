@@ -18,17 +18,9 @@ from recombine.instruments.representations.geometry import (
     ring_tests,
     torus,
 )
-from recombine.lab.report.figures import (
-    FAINT,
-    accuracy_axis,
-    band_caption,
-    draw_series,
-    empty_panel,
-    house_style,
-    images_axis,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import accuracy_axis, images_axis
+from recombine.lab.report.kit.curves import band_caption, draw_series
+from recombine.lab.report.kit.style import FAINT, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end, curves
 from recombine.studies.bumps.torus.claims import ADDITIVE, CONJUNCTIVE, HEADLINE, NULLS, RATIO, TRAINED
 

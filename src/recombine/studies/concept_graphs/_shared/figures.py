@@ -14,20 +14,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from recombine.instruments.shapes.curves import emergence_time
-from recombine.lab.report.figures import (
-    accuracy_axis,
-    band_caption,
-    count_text,
-    distance_color,
-    draw_mean,
-    draw_series,
-    empty_panel,
-    end_labels,
-    house_style,
-    images_axis,
-    mean_and_band,
-    put_caption,
-)
+from recombine.lab.report.kit.axes import accuracy_axis, count_text, end_labels, images_axis
+from recombine.lab.report.kit.curves import band_caption, draw_mean, draw_series, mean_and_band
+from recombine.lab.report.kit.style import distance_color, empty_panel, house_style, put_caption
 from recombine.lab.table import Curve, curves, distances, group_curves
 from recombine.studies.concept_graphs._shared.graph import Concepts, add_colorbar, draw_graph, node_label, order_caption
 

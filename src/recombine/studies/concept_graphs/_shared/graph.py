@@ -14,7 +14,8 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from recombine.lab.report.figures import INK, count_text, distance_color
+from recombine.lab.report.kit.axes import count_text
+from recombine.lab.report.kit.style import INK, distance_color
 
 Concepts = Mapping[str, tuple[str, ...]]
 

@@ -5,16 +5,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import (
-    SERIES_COLORS,
-    band_caption,
-    draw_series,
-    empty_panel,
-    house_style,
-    one_legend,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import one_legend
+from recombine.lab.report.kit.curves import band_caption, draw_series
+from recombine.lab.report.kit.style import SERIES_COLORS, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end, distances, group_curves
 from recombine.studies.concept_graphs._shared.graph import Concepts, node_label
 

@@ -5,16 +5,14 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import (
+from recombine.lab.report.kit.axes import accuracy_axis, images_axis, one_legend
+from recombine.lab.report.kit.curves import mean_and_band
+from recombine.lab.report.kit.style import (
     FAINT,
     SERIES_COLORS,
-    accuracy_axis,
     empty_figure,
     empty_panel,
     house_style,
-    images_axis,
-    mean_and_band,
-    one_legend,
     put_caption,
     seeds_text,
 )

@@ -4,14 +4,8 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import (
-    accuracy_axis,
-    distance_color,
-    empty_figure,
-    house_style,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import distance_color, empty_figure, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end, distances
 
 MARKERS = {False: "o", True: "s"}

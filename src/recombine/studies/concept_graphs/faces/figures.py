@@ -3,7 +3,8 @@
 import polars as pl
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import DISTANCE_COLORS, band_caption, draw_series, house_style, put_caption
+from recombine.lab.report.kit.curves import band_caption, draw_series
+from recombine.lab.report.kit.style import DISTANCE_COLORS, house_style, put_caption
 from recombine.lab.table import distances, group_curves
 from recombine.studies.concept_graphs._shared.claims import ARM
 from recombine.studies.concept_graphs._shared.graph import Concepts

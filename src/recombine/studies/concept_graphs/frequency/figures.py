@@ -5,15 +5,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import (
-    accuracy_axis,
-    distance_color,
-    empty_panel,
-    house_style,
-    one_legend,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import accuracy_axis, one_legend
+from recombine.lab.report.kit.style import distance_color, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.concept_graphs.frequency.claims import LEVEL, SEEN, UNSEEN, dose_response
 
 Response = dict[int, dict[int, float]]

@@ -28,7 +28,7 @@ def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
     """Every class of every model at every moment: accuracy by one sampler against accuracy by the other."""
     from matplotlib.figure import Figure
 
-    from recombine.lab.report.figures import distance_color, house_style, put_caption
+    from recombine.lab.report.kit.style import distance_color, house_style, put_caption
 
     cells, name = claims.audited_cells(table)
     with house_style():

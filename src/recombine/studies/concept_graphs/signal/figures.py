@@ -3,7 +3,8 @@
 import polars as pl
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import band_caption, draw_series, empty_figure, house_style, put_caption
+from recombine.lab.report.kit.curves import band_caption, draw_series
+from recombine.lab.report.kit.style import empty_figure, house_style, put_caption
 from recombine.lab.table import curves
 from recombine.studies.concept_graphs._shared.graph import Concepts
 from recombine.studies.concept_graphs.signal.claims import FARTHEST

@@ -8,7 +8,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import SERIES_COLORS, accuracy_axis, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import SERIES_COLORS, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import curves
 
 

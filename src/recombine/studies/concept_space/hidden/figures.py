@@ -4,7 +4,8 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import band_caption, draw_series, empty_figure, house_style, put_caption
+from recombine.lab.report.kit.curves import band_caption, draw_series
+from recombine.lab.report.kit.style import empty_figure, house_style, put_caption
 from recombine.lab.table import Curve
 from recombine.studies.concept_space.hidden.claims import TARGET, WAYS, capability
 

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import FAINT, count_text, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.axes import count_text
+from recombine.lab.report.kit.style import FAINT, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.concept_space.speed.claims import HELD_OUT, THRESHOLD, learning_times
 
 

@@ -5,15 +5,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import (
-    FAINT,
-    empty_figure,
-    empty_panel,
-    house_style,
-    one_legend,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import one_legend
+from recombine.lab.report.kit.style import FAINT, empty_figure, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.concept_space.speed.claims import HELD_OUT
 from recombine.studies.concept_space.trajectories.claims import path
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.lab.claims import Judgement, NotMeasured, proportion_interval, verdict_above, verdict_below
+from recombine.lab.claims import Judgement, NotMeasured, verdict_above, verdict_below
 from recombine.lab.claims import verdict_within as within
+from recombine.lab.statistics import proportion_interval
 
 if TYPE_CHECKING:
     import polars as pl

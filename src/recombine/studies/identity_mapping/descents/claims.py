@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from recombine.lab.claims import Claim, Judgement, NotMeasured, proportion_interval, verdict_above
+from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
+from recombine.lab.statistics import proportion_interval
 from recombine.studies.identity_mapping._shared.flow_claims import count, share_below, share_like, share_rises
 
 if TYPE_CHECKING:

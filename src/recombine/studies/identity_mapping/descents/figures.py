@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from recombine.lab.claims import NotMeasured, proportion_interval
-from recombine.lab.report.figures import INK, empty_panel, house_style, put_caption
+from recombine.lab.claims import NotMeasured
+from recombine.lab.report.kit.style import INK, empty_panel, house_style, put_caption
+from recombine.lab.statistics import proportion_interval
 from recombine.lab.table import curves
 from recombine.studies.identity_mapping.descents.claims import BEFORE, often
 

@@ -17,7 +17,8 @@ from recombine.instruments.shapes.concept_space import (
     slowing,
     speeds,
 )
-from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, proportion_interval, verdict_above
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, verdict_above
+from recombine.lab.statistics import proportion_interval
 from recombine.lab.table import curves
 from recombine.studies.concept_space.speed.claims import HELD_OUT, real_images_are_read
 

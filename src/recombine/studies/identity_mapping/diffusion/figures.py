@@ -6,15 +6,8 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from recombine.instruments.shapes.concept_space import corner_error, monotone, speeds
-from recombine.lab.report.figures import (
-    FAINT,
-    empty_figure,
-    house_style,
-    images_axis,
-    one_legend,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import images_axis, one_legend
+from recombine.lab.report.kit.style import FAINT, empty_figure, house_style, put_caption, seeds_text
 from recombine.studies.identity_mapping.diffusion.claims import BLUR, BLUR_SPEED, mean_path, paths, separation
 
 NOT_MEASURED = "not measured: the path of the held-out class"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.lab.claims import Claim, Judgement, NotMeasured, bootstrap_interval, judge_every, verdict_above
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every, verdict_above
+from recombine.lab.statistics import bootstrap_interval
 from recombine.studies.identity_mapping._shared.flow_claims import count, share_like, share_rises, values
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.lab.table import curves
 from recombine.studies.identity_mapping._shared.flow_claims import count, values
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_every, proportion_interval
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_every
+from recombine.lab.statistics import proportion_interval
 from recombine.lab.table import curves
 
 if TYPE_CHECKING:

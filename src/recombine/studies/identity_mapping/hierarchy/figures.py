@@ -8,7 +8,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import INK, SERIES_COLORS, SERIES_DASHES, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.style import INK, SERIES_COLORS, SERIES_DASHES, empty_panel, house_style, put_caption
 from recombine.lab.table import curves
 from recombine.studies.identity_mapping.hierarchy.claims import EPOCHS, median_errors, pairs_of, starts_in_order
 

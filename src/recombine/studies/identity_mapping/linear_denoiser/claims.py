@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recombine.lab.claims import (
-    Claim,
-    Judgement,
-    NotMeasured,
-    judge_every,
-    proportion_interval,
-    verdict_above,
-    verdict_below,
-)
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every, verdict_above, verdict_below
+from recombine.lab.statistics import proportion_interval
 from recombine.studies.identity_mapping.phase_diagram.claims import Counts, judge_difference, judge_trend, told
 
 if TYPE_CHECKING:

@@ -7,17 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from recombine.lab.claims import proportion_interval
-from recombine.lab.report.figures import (
-    FAINT,
-    INK,
-    SERIES_COLORS,
-    accuracy_axis,
-    empty_panel,
-    house_style,
-    one_legend,
-    put_caption,
-)
+from recombine.lab.report.kit.axes import accuracy_axis, one_legend
+from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
+from recombine.lab.statistics import proportion_interval
 from recombine.studies.identity_mapping.linear_denoiser.claims import by_gap, counts, levels_at, readings
 from recombine.studies.identity_mapping.phase_diagram.claims import Counts, told
 

@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.lab.claims import (
-    Claim,
-    Judgement,
-    NotMeasured,
-    bootstrap_interval,
-    judge_every,
-    proportion_interval,
-    verdict_above,
-    verdict_within,
-)
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every, verdict_above, verdict_within
+from recombine.lab.statistics import bootstrap_interval, proportion_interval
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from numpy.typing import NDArray
 
-from recombine.lab.claims import mean_interval
-from recombine.lab.report.figures import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
+from recombine.lab.statistics import mean_interval
 from recombine.lab.table import curves
 from recombine.studies.identity_mapping.order.claims import CLUSTERS, SPREAD, arms_of, log_ratios, per_start, settings
 

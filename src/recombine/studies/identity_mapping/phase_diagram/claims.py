@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from recombine.lab.claims import (
-    Claim,
-    Interval,
-    Judgement,
-    NotMeasured,
-    judge_every,
-    proportion_interval,
-    verdict_above,
-    verdict_below,
-)
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every, verdict_above, verdict_below
+from recombine.lab.statistics import Interval, proportion_interval
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,17 +12,17 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import Normal, Stroke
 from numpy.typing import NDArray
 
-from recombine.lab.claims import proportion_interval
-from recombine.lab.report.figures import (
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import (
     FAINT,
     INK,
     SERIES_COLORS,
     SERIES_DASHES,
-    accuracy_axis,
     empty_panel,
     house_style,
     put_caption,
 )
+from recombine.lab.statistics import proportion_interval
 from recombine.studies.identity_mapping.phase_diagram.claims import (
     BASE,
     GRID,

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.lab.report.figures import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.lab.table import curves
 from recombine.studies.identity_mapping._shared.flow_claims import values
 

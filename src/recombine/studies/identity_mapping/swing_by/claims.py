@@ -12,13 +12,12 @@ from recombine.lab.claims import (
     Claim,
     Judgement,
     NotMeasured,
-    bootstrap_interval,
     judge_every,
-    proportion_interval,
     verdict_above,
     verdict_below,
     verdict_within,
 )
+from recombine.lab.statistics import bootstrap_interval, proportion_interval
 from recombine.studies.identity_mapping._shared.flow_claims import (
     count,
     share_above,

@@ -8,7 +8,7 @@ from matplotlib.patches import Circle
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from recombine.lab.report.figures import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.lab.table import Curve, curves
 
 PLACES = {

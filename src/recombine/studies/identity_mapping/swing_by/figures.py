@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from recombine.lab.claims import NotMeasured, proportion_interval
-from recombine.lab.report.figures import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.claims import NotMeasured
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.statistics import proportion_interval
 from recombine.studies.identity_mapping._shared.flow_claims import count
 from recombine.studies.identity_mapping.swing_by.claims import FLOWS_BEFORE, LEVELS, NETS_BEFORE, NONE, nets, rate
 

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.lab.claims import (
-    Claim,
-    Judgement,
-    NotMeasured,
-    bootstrap_interval,
-    judge_every,
-    judge_within,
-    proportion_interval,
-    verdict_below,
-)
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every, judge_within, verdict_below
+from recombine.lab.statistics import bootstrap_interval, proportion_interval
 from recombine.lab.table import curves
 from recombine.studies.identity_mapping.order.claims import per_start, told
 

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from recombine.lab.report.figures import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.table import curves
 from recombine.studies.identity_mapping.order.claims import per_start, told
 from recombine.studies.identity_mapping.order.figures import path

@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from recombine.lab.report.figures import house_style, put_caption
+from recombine.lab.report.kit.style import house_style, put_caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

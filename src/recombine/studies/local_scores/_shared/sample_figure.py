@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from recombine.instruments.scenes.evaluation import layouts
-from recombine.lab.report.figures import draw_sheet, empty_figure, house_style, put_caption
+from recombine.lab.report.kit.sheets import draw_sheet
+from recombine.lab.report.kit.style import empty_figure, house_style, put_caption
 from recombine.runs.scenes import ScenesRun
 from recombine.studies.local_scores._shared.marked_sheet import COUNTS
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Patch
 
 from recombine.instruments.representations.features import Array
-from recombine.lab.report.figures import (
+from recombine.lab.report.kit.style import (
     FAINT,
     INK,
     SERIES_COLORS,

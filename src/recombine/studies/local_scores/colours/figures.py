@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from recombine.instruments.scenes.colour_evaluation import DATA, LINEAR, PAIR, PIXELS
 from recombine.instruments.scenes.counting import LEAST
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import accuracy_axis, empty_figure, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import empty_figure, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import curves
 from recombine.studies.local_scores.colours.claims import (
     ARMS,

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from recombine.instruments.scenes.counting import CHANCE
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import INK, accuracy_axis, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import INK, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.local_scores.dose.claims import ABOVE, ALIKE, BELOW, fields_arm, fields_of, machine_beside
 from recombine.studies.local_scores.length.claims import LEARNT, Measure, beyond, longest, with_one
 

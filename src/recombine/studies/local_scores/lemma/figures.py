@@ -14,7 +14,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import LogLocator
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import FAINT, INK, SERIES_COLORS, count_text, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.axes import count_text
+from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.studies.local_scores.lemma.claims import EXACT, PAIR, ZERO, over_noise
 from recombine.theory.composition.error import equicoupled, local_errors
 

@@ -21,7 +21,8 @@ from recombine.instruments.scenes.counting import (
     k_max,
 )
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import accuracy_axis, empty_panel, house_style, one_legend, put_caption, seeds_text
+from recombine.lab.report.kit.axes import accuracy_axis, one_legend
+from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.local_scores.length.claims import (
     BEYOND,
     CHANNEL,

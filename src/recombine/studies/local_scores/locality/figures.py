@@ -9,17 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
-from recombine.lab.report.figures import (
-    INK,
-    accuracy_axis,
-    band_caption,
-    draw_mean,
-    empty_figure,
-    house_style,
-    one_legend,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import accuracy_axis, one_legend
+from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.style import INK, empty_figure, house_style, put_caption, seeds_text
 from recombine.lab.table import Curve, at_end, curves
 from recombine.studies.local_scores.length.claims import HEADLINE, arm_of
 from recombine.studies.local_scores.length.figures import COLORS, OTHERWISE

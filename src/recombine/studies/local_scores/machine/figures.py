@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from recombine.instruments.scenes.counting import LEAST, OBJECTS, RECALL
 from recombine.instruments.scenes.machine_evaluation import GLOBAL, LOCAL
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import FAINT, INK, accuracy_axis, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.local_scores.length.claims import HEADLINE, arm_of, recall_by_count
 from recombine.studies.local_scores.machine.claims import TIED, machine_arm
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from recombine.instruments.scenes.counting import CHANCE as RECALL_CHANCE
 from recombine.instruments.scenes.counting import RECALL, k_max
-from recombine.lab.claims import Claim, Interval, Judgement, NotMeasured, bootstrap_interval, judge_above, verdict_above
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, verdict_above
+from recombine.lab.statistics import Interval, bootstrap_interval
 from recombine.lab.table import curves
 from recombine.studies.local_scores.length.claims import CONTROLS, scaled
 from recombine.studies.local_scores.locality.claims import ALL, GRADIENT, REMOVED

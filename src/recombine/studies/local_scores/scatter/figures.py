@@ -10,15 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import (
-    INK,
-    accuracy_axis,
-    empty_figure,
-    empty_panel,
-    house_style,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import INK, empty_figure, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end
 from recombine.studies.local_scores.length.figures import COLORS
 from recombine.studies.local_scores.locality.claims import ALL, CHANCE, GRADIENT, REMOVED

@@ -8,16 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recombine.instruments.scenes.counting import CHANCE, EXTRAS, LEAST, RECALL
-from recombine.lab.report.figures import (
-    FAINT,
-    INK,
-    accuracy_axis,
-    empty_figure,
-    empty_panel,
-    house_style,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import FAINT, INK, empty_figure, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.local_scores.dose.figures import values_of
 from recombine.studies.local_scores.length.claims import BEYOND, Measure, beyond, longest
 from recombine.studies.local_scores.length.figures import count_line

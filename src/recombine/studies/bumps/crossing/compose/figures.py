@@ -11,7 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import accuracy_axis, band_caption, draw_series, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.curves import band_caption, draw_series
+from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
 from recombine.lab.table import group_curves
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.bar_figure import bar, memoriser_mark, trained_arms

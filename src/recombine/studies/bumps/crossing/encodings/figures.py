@@ -16,16 +16,9 @@ from numpy.typing import NDArray
 
 from recombine.denoisers.conditioners import Sinusoids
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import (
-    INK,
-    SERIES_DASHES,
-    accuracy_axis,
-    draw_series,
-    empty_panel,
-    house_style,
-    put_caption,
-    seeds_text,
-)
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.curves import draw_series
+from recombine.lab.report.kit.style import INK, SERIES_DASHES, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import Curve, group_curves
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.bar_figure import bar, memoriser_mark

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.figures import house_style, put_caption, seeds_text
+from recombine.lab.report.kit.style import house_style, put_caption, seeds_text
 from recombine.studies.bumps.crossing.exact.claims import arm_of, scores
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
 

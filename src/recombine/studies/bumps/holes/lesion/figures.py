@@ -10,7 +10,8 @@ from matplotlib.lines import Line2D
 
 from recombine.instruments.bumps.band_evaluation import BAND, BIN
 from recombine.instruments.bumps.evaluation import ALL
-from recombine.lab.report.figures import FAINT, accuracy_axis, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import FAINT, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.map_figure import draw_map, places_of

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recombine.instruments.bumps.band_evaluation import BAND, BIN
-from recombine.lab.report.figures import accuracy_axis, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.bar_figure import bar

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from recombine.lab.report.figures import FAINT, INK, accuracy_axis, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.sweep_figure import CROSS, cross_mark, sweep_line
 from recombine.studies.bumps.crossing.compose.claims import null_of
