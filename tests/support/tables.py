@@ -27,6 +27,17 @@ def from_origin(node: str) -> int:
     return max(0, node.count("1") - 1)
 
 
+def rows_of(value: Any, **columns: Any) -> list[dict[str, Any]]:
+    """Rows for all combinations of these columns: a list, tuple or range is gone through, anything else stays.
+
+    `value` is a number, or a function of the row; where it answers None the row is left out.
+    """
+    many = {name: v if isinstance(v, list | tuple | range) else [v] for name, v in columns.items()}
+    rows: list[dict[str, Any]] = [dict(zip(many, choice, strict=True)) for choice in product(*many.values())]
+    filled = [row | {"value": value(row) if callable(value) else value} for row in rows]
+    return [row for row in filled if row["value"] is not None]
+
+
 def table_of(
     readings: Readings,
     arms: Iterable[str],
@@ -38,11 +49,13 @@ def table_of(
     """A row for every reading of every arm, seed and class at every evaluation."""
     return make_table(
         [
-            ("study", "experiment", arm, seed, seen, node, distance(node), instrument, value)
+            {"arm": arm, "seed": seed, "images_seen": seen, "node": node, "distance": distance(node),
+             "instrument": instrument, "value": value}
             for arm, seed, node, seen in product(arms, seeds, nodes, grid)
             for instrument, value in readings(arm, seed, node, seen).items()
-        ]
-    )
+        ],
+        {"node": str, "distance": int, "sampler": str},
+    )  # fmt: skip
 
 
 def calibration(

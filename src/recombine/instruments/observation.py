@@ -23,9 +23,9 @@ Denoise: TypeAlias = "Callable[[Tensor, Tensor, Tensor | None], Tensor]"
 Row = dict[str, Any]
 
 
-def named_after(rows: list[Row], sampler: str) -> list[Row]:
-    """Rows whose instruments say which other sampler drew what they read; as they are for the first."""
-    return [row | {"instrument": f"{row['instrument']}@{sampler}"} for row in rows] if sampler else rows
+def drawn_by(rows: list[Row], sampler: str) -> list[Row]:
+    """Rows that say in column `sampler` which other sampler drew what was read; as they are for the first."""
+    return [{"sampler": sampler, **row} for row in rows] if sampler else rows
 
 
 def sample_in_parts(

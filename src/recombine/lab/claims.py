@@ -44,13 +44,17 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement, the paper's number for it, and the rule that judges it from a table."""
+    """A statement, the paper's number for it, and the rule that judges it from a table.
+
+    The paper's claims make the scoreboard; `check=True` marks our own: controls, calibrations, further questions.
+    """
 
     id: str
     says: str
     paper: str
     judge: Callable[[pl.DataFrame], Judgement]
     general: bool = False  # speaks of no class by name: makes sense for any world and split
+    check: bool = False
 
 
 def judge_all(
@@ -72,6 +76,7 @@ def judge_all(
             "budget": budget,
             "says": claim.says,
             "paper": claim.paper,
+            "check": claim.check,
             "estimate": _finite(judgement.estimate),
             "interval": None if judgement.interval is None else [_finite(end) for end in judgement.interval],
             "n": int(judgement.n),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from recombine.errors import UserError
 from recombine.lab.claims import Claim
+from recombine.lab.table import Columns
 from recombine.runs.work import Computation, Work
 from recombine.seeds import Seeds
 
@@ -40,20 +43,31 @@ class Drawing:
     caption: str
 
 
+Draw: TypeAlias = "Callable[[polars.DataFrame, Any], dict[str, Drawing]]"
+Sheets: TypeAlias = "Callable[[Mapping[str, Samples]], dict[str, Drawing]]"
+
+
 @dataclass(frozen=True)
 class Experiment:
-    """One question of a study."""
+    """One question of a study.
 
-    study: str
-    name: str
+    An experiment of the house says its question, budgets and columns in `experiment.py`. Its address is that of its
+    folder; `claims.py` (CLAIMS), `figures.py` (draw, and sheets where it has its own) and `findings.md` are found
+    beside it. Whatever is given here instead is taken from here.
+    """
+
     question: str
     figure: str  # of the paper
     budgets: Mapping[BudgetName, Budget]
-    claims: tuple[Claim, ...]
-    draw: Callable[[polars.DataFrame, Any], dict[str, Drawing]]  # the table, and the first arm's config
-    sheets: Callable[[Mapping[str, Samples]], dict[str, Drawing]] | None = None  # of each arm's; default: one an arm
-    notes: tuple[str, ...] = ()  # the readings that were taken
-    seen: tuple[str, ...] = ()  # what the committed evidence shows, in words; where it differs from the paper, why
+    columns: Columns = field(default_factory=dict)  # factor columns of the table: {name: str, int, float or bool}
+    of_arm: Callable[[Any], Mapping[str, Any]] | None = None  # an arm's config -> columns that all of its rows share
+    assumptions: tuple[str, ...] = ()  # about the paper, where it is silent or ambiguous
+    claims: tuple[Claim, ...] = ()  # if there are none here, those of claims.py
+    draw: Draw | None = None  # the table and the first arm's config -> figures; None: that of figures.py
+    sheets: Sheets | None = None  # of samples; None: that of figures.py, or one an arm
+    study: str = ""
+    name: str = ""
+    folder: Path | None = None  # that describes it
     file: str = ""  # that describes it, if it is a user's own
 
     @property
@@ -64,6 +78,38 @@ class Experiment:
     def typed(self) -> str:
         """What is typed to run it."""
         return self.file or self.address
+
+    @property
+    def findings(self) -> Path | None:
+        """What came out, as text with computed numbers, if it is written yet."""
+        path = None if self.folder is None else self.folder / "findings.md"
+        return path if path is not None and path.is_file() else None
+
+    def arm_columns(self, arms: Mapping[str, Work]) -> dict[str, Mapping[str, Any]]:
+        """{arm: the columns that all of its rows share}."""
+        return {} if self.of_arm is None else {arm: self.of_arm(config) for arm, config in arms.items()}
+
+
+def complete(experiment: Experiment, package: str, folder: Path, study: str, name: str) -> Experiment:
+    """The experiment with what lies beside it in its folder; figures are imported when they are drawn."""
+    found: dict[str, Any] = {"study": study, "name": name, "folder": folder}
+    if not experiment.claims and (folder / "claims.py").is_file():
+        found["claims"] = importlib.import_module(f"{package}.claims").CLAIMS
+    if (folder / "figures.py").is_file():
+        if experiment.draw is None:
+            found["draw"] = lambda table, config: importlib.import_module(f"{package}.figures").draw(table, config)
+        if experiment.sheets is None:
+            found["sheets"] = lambda kept: getattr(importlib.import_module(f"{package}.figures"), "sheets", _no_own)(
+                kept
+            )
+    return replace(experiment, **found)
+
+
+def _own_sheets(module: str) -> Sheets:
+    from recombine.lab.report.conclude import sheet_of_each
+
+    own: Sheets = getattr(importlib.import_module(module), "sheets", sheet_of_each)
+    return own
 
 
 def no_sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:

@@ -21,8 +21,6 @@ from recombine.errors import RunFailed, UserError
 from recombine.files import append_rows, explained, read_json, read_rows, write_json, write_whole
 from recombine.settings import Settings, fingerprint
 
-ROW_KEYS = ("images_seen", "node", "distance", "instrument", "value")
-
 _ADDRESS = re.compile(r"[0-9a-f]{12}")
 _PREFIX = re.compile(r"[0-9a-f]{1,12}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -180,8 +178,8 @@ class RunFolder:
         """Add measurements and flush them to disk."""
         rows = list(rows)
         for row in rows:
-            if set(row) != set(ROW_KEYS):
-                raise ValueError(f"a measurement has the keys {ROW_KEYS}, not {tuple(row)}")
+            if not row.get("instrument") or "value" not in row:
+                raise ValueError(f"a measurement has an instrument and a value, not {tuple(row)}")
         if not rows:
             return
         append_rows(self.measurements_path, rows)
@@ -191,7 +189,7 @@ class RunFolder:
         if self.done:
             raise RunFailed(f"run {self.address} is finished; its measurements stay as they are")
         rows = self.rows()
-        kept = [row for row in rows if row["images_seen"] <= images_seen]
+        kept = [row for row in rows if (row.get("images_seen") or 0) <= images_seen]
         if len(kept) < len(rows) or self._torn():
             self.log({"event": "rows dropped", "after": images_seen, "dropped": len(rows) - len(kept)})
             self._rewrite(kept)

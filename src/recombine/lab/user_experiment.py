@@ -68,8 +68,11 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
         figure=f"own: {base.address} with other settings",
         budgets=budgets,
         claims=tuple(claim for claim in base.claims if claim.general),
-        notes=(*base.notes, f"Settings that differ from {base.address}: {_in_words(changes) or 'none'}."),
-        seen=(),
+        assumptions=(
+            *base.assumptions,
+            f"Settings that differ from {base.address}: {_in_words(changes) or 'none'}.",
+        ),
+        folder=None,
     )
 
 

@@ -61,4 +61,4 @@ class Computation(Work):
 
     @abstractmethod
     def rows(self) -> list[Row]:
-        """Measurements {images_seen, node, distance, instrument, value}; what `images_seen` counts is its own."""
+        """Measurements: an instrument, a value, and the factor columns of the experiment that this one is about."""

@@ -13,7 +13,7 @@ from recombine.diffusion.schedules import Schedule
 from recombine.instruments.bumps.centres import Centres, find_centres, right
 from recombine.instruments.bumps.label_losses import loss_rows
 from recombine.instruments.bumps.subject import KNOWN, NEW, Subject, is_known, place_keys, places
-from recombine.instruments.observation import Denoise, Observation, Row, named_after
+from recombine.instruments.observation import Denoise, Observation, Row, drawn_by
 from recombine.instruments.representations.learned_maps import MapLook, map_rows
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
@@ -99,7 +99,7 @@ def measure_bumps(
     images = drawn.cpu()
     rows += darkness_rows(images, labels - world.margin, regions)
     kept = [images[_spread(members, evaluation.sheet_images)] for members in members_of(regions).values()]
-    return named_after(rows, suffix), torch.stack(kept).expand(-1, -1, 3, -1, -1)
+    return drawn_by(rows, suffix), torch.stack(kept).expand(-1, -1, 3, -1, -1)
 
 
 def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsWorld) -> list[Row]:

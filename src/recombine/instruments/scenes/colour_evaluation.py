@@ -19,7 +19,7 @@ from recombine import seeds
 from recombine.deferred import no_grad
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import Schedule
-from recombine.instruments.observation import Denoise, Observation, Row, named_after, sample_in_parts
+from recombine.instruments.observation import Denoise, Observation, Row, drawn_by, sample_in_parts
 from recombine.instruments.representations.activations import activations, stages
 from recombine.instruments.representations.features import Directions, cosines
 from recombine.instruments.scenes.colour_reader import (
@@ -101,7 +101,7 @@ def measure_colours(
         images = sample_in_parts(denoise, how, schedule, world.image_shape, asked, key, evaluation.together, device)
         rows += colour_rows(reader.find(images), asked)
         drawn.append(images.cpu())
-    return named_after(rows, suffix), torch.stack(drawn)
+    return drawn_by(rows, suffix), torch.stack(drawn)
 
 
 def pair_rows(

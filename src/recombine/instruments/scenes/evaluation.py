@@ -11,7 +11,7 @@ from pydantic import Field
 from recombine import seeds
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import Schedule
-from recombine.instruments.observation import Denoise, Observation, Row, named_after, sample_in_parts
+from recombine.instruments.observation import Denoise, Observation, Row, drawn_by, sample_in_parts
 from recombine.instruments.scenes.counting import calibrate_counting, count_rows
 from recombine.instruments.scenes.object_finder import Finder, FinderConfig, object_finder
 from recombine.worlds.scenes.labels import LabelConfig
@@ -91,7 +91,7 @@ def measure_scenes(
         images = sample_in_parts(denoise, how, schedule, world.image_shape, condition, key, together, device)
         rows += count_rows(finder.find(images), places, present, world.pixels / labels.grid)
         drawn.append(images.cpu())
-    return named_after(rows, suffix), torch.stack(drawn)
+    return drawn_by(rows, suffix), torch.stack(drawn)
 
 
 def node_of(count: int) -> str:

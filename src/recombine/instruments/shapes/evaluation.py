@@ -17,7 +17,7 @@ from pydantic import Field
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import UserError
-from recombine.instruments.observation import Denoise, Observation, Row, named_after, sample_keys
+from recombine.instruments.observation import Denoise, Observation, Row, drawn_by, sample_keys
 from recombine.instruments.shapes.accuracy import answer_rows, disagreement_rows, probe_rows, reader_rows
 from recombine.instruments.shapes.classifier import Classifier, ClassifierConfig, train_classifier
 from recombine.instruments.shapes.probes import Probes, calibrate, train_probes
@@ -111,4 +111,4 @@ def measure(
             found += probe_rows(node, tools.classifier, drawn, digits[i], "classifier")
             found += answer_rows(node, tools.classifier, drawn, "classifier")
         rows += [row | {"distance": split.distance(node)} for row in found]
-    return named_after(rows, suffix), images.reshape(len(nodes), count, *images.shape[1:])
+    return drawn_by(rows, suffix), images.reshape(len(nodes), count, *images.shape[1:])

@@ -95,7 +95,7 @@ def compute(computation: Computation, store: Store, report: Report) -> None:
             write_json(folder.provenance_path, {"started": now(), **describe_machine(Execution.plain("cpu"))})
             folder.drop_rows_after(-1)
             began = time.monotonic()
-            folder.append([{"images_seen": 0, "distance": None, **row} for row in computation.rows()])
+            folder.append(computation.rows())
             seconds = round(time.monotonic() - began, 2)
             outcome = {"finished": now(), "images_seen": 0, "fleet": 1, "seconds": seconds, "sampling_seconds": 0.0}
             folder.finish(outcome)
@@ -226,4 +226,4 @@ def _cost(folder: RunFolder) -> dict[str, float]:
 
 
 def _rows(seen: int, rows: Sequence[Row]) -> list[Row]:
-    return [{"images_seen": seen, "distance": None, **row} for row in rows]
+    return [{"images_seen": seen, **row} for row in rows]

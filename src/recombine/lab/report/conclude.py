@@ -47,7 +47,7 @@ def conclude(plan: Plan, store: Store) -> tuple[list[dict[str, Any]], Path]:
         raise UserError(f"nothing of {experiment.address} at {plan.budget} is done in {store.root}: run it first")
     folder = store.experiment(experiment.study, experiment.name, variant(plan))
     members = [Member(run.arm, run.seed, run.address) for run in done]
-    table = collect(store, experiment.study, experiment.name, members)
+    table = collect(store, done, experiment.columns, experiment.arm_columns({run.arm: run.config for run in done}))
     claims = judge_all(experiment.claims, table, experiment.study, experiment.name, plan.budget)
     write_table(folder / "table.parquet", table)
     write_json(folder / "claims.json", claims)
@@ -70,8 +70,7 @@ def conclude(plan: Plan, store: Store) -> tuple[list[dict[str, Any]], Path]:
                      if row["arm"] == members[0].arm and row["seed"] == members[0].seed],
         config=first.model_dump(mode="json"),
         provenance=provenance,
-        notes=list(experiment.notes),
-        seen=list(experiment.seen),
+        assumptions=list(experiment.assumptions),
     )  # fmt: skip
     return claims, write_report(folder / "report.html", report)
 
@@ -80,7 +79,8 @@ def draw_figures(plan: Plan, store: Store, folder: Path) -> list[ReportFigure]:
     """Draw every figure of the experiment from its stored table, and the sheet of samples over training."""
     table = read_table(folder / "table.parquet")
     figures = []
-    for name, drawing in plan.experiment.draw(table, plan.runs[0].config).items():
+    drawn = {} if plan.experiment.draw is None else plan.experiment.draw(table, plan.runs[0].config)
+    for name, drawing in drawn.items():
         paths = save_figure(drawing.figure, folder / name)
         figures.append(ReportFigure(name, paths[0], drawing.caption))
     sheets = plan.experiment.sheets or sheet_of_each
@@ -136,7 +136,6 @@ def gather_provenance(plan: Plan, store: Store, members: Sequence[Member]) -> di
             {**vars(member), "machine": machines.index(machine), "started": start["started"], "outcome": outcome}
             for member, machine, start, outcome in zip(members, own, started, outcomes, strict=True)
         ],
-        "seen": list(plan.experiment.seen),
         "configs": {run.arm: run.config.model_dump(mode="json", exclude={"seeds"}) for run in plan.runs},
     }
 

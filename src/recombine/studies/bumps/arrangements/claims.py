@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from recombine.instruments.bumps.subject import KNOWN, NEW
-from recombine.lab.by_seed import least, less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
+from recombine.lab.rules import least, less, mean
 from recombine.lab.table import at_end
 from recombine.studies.bumps._shared.accounts import ACCOUNTS, GRAPH, LINES, NEAR, OVERLAP
 from recombine.worlds.holdouts import HELD_OUT, SEEN

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from recombine.lab.by_seed import BySeed, least
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_within
+from recombine.lab.rules import BySeed, least
 from recombine.lab.statistics import mean_interval
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 

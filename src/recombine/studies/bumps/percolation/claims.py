@@ -18,8 +18,8 @@ from recombine.instruments.bumps.evaluation import ALL
 from recombine.instruments.bumps.label_losses import LOSS
 from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.instruments.representations.learned_maps import NEIGHBOURS, MapLook
-from recombine.lab.by_seed import least, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
+from recombine.lab.rules import least, rank_correlation
 from recombine.lab.table import at_end
 from recombine.studies.bumps.percolation_theory.claims import moments
 from recombine.theory.percolation.lattice import Critical, critical

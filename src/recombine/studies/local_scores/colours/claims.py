@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recombine.instruments.scenes.colour_evaluation import BOTTLENECK, DATA, LINEAR, PAIR, PIXELS
-from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
+from recombine.lab.rules import less, mean, rank_correlation
 from recombine.lab.table import curves
 from recombine.studies.local_scores.length.claims import longest, recall_by_count
 

@@ -17,8 +17,8 @@ from recombine.instruments.scenes.counting import (
     SHARE_APART,
     k_max,
 )
-from recombine.lab.by_seed import less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_every
+from recombine.lab.rules import less, mean
 from recombine.lab.table import curves
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from recombine.lab.by_seed import less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below, judge_every
+from recombine.lab.rules import less, mean
 from recombine.lab.table import at_end
 from recombine.studies.local_scores.length.claims import CHANNEL, FIXED, HEADLINE, WHOLE, arm_of, must_have_learnt
 

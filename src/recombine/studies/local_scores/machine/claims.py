@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from recombine.instruments.scenes.machine_evaluation import GLOBAL, LOCAL
-from recombine.lab.by_seed import less
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
+from recombine.lab.rules import less
 from recombine.studies.local_scores.length.claims import HEADLINE, arm_of, reaches, recall_by_count, stays
 
 if TYPE_CHECKING:

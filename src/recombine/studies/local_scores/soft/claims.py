@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recombine.lab.by_seed import less, mean, rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above
+from recombine.lab.rules import less, mean, rank_correlation
 from recombine.studies.local_scores.length.claims import (
     HEADLINE,
     Measure,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from recombine.lab.by_seed import less
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
+from recombine.lab.rules import less
 from recombine.lab.table import at_end
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, VERTICAL
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from recombine.lab.by_seed import least, less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
+from recombine.lab.rules import least, less, mean
 from recombine.lab.table import at_end
 from recombine.studies.bumps.crossing.compose.claims import null_of
 from recombine.studies.bumps.efficiency.claims import judge_bumps

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from recombine.lab.by_seed import less, mean
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
+from recombine.lab.rules import less, mean
 from recombine.studies.bumps.crossing.compose.claims import BOTH, CROSSING, HELD_COORDINATE, Asked, accuracy, null_of
 from recombine.worlds.holdouts import SEEN
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recombine.instruments.bumps.band_evaluation import BAND
-from recombine.lab.by_seed import rank_correlation
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
+from recombine.lab.rules import rank_correlation
 from recombine.lab.table import at_end
 from recombine.studies.bumps.crossing.compose.claims import null_of
 from recombine.worlds.holdouts import SEEN

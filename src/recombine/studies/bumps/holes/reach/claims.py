@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from recombine.instruments.bumps.band_evaluation import BAND
 from recombine.instruments.bumps.subject import KNOWN, NEW
-from recombine.lab.by_seed import least, less, mean
 from recombine.lab.claims import Claim, Judgement, judge_above
+from recombine.lab.rules import least, less, mean
 from recombine.lab.table import at_end
 from recombine.studies.bumps.crossing.encodings.claims import LONG, RAW
 from recombine.worlds.holdouts import SEEN

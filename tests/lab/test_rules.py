@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from recombine.lab.by_seed import least, less, mean, rank_correlation
 from recombine.lab.claims import NotMeasured
+from recombine.lab.rules import least, less, mean, rank_correlation
 
 
 def test_differences_are_of_seeds_that_have_both() -> None:

@@ -1,0 +1,166 @@
+"""Rules that judge claims: a measure gives one value a seed, a rule says what a verdict is made of.
+
+    Claim("O3", "blue at distance 2 takes about twice as long as at distance 1", "40 / 20 epochs = 2 (1 to 3)",
+          between(ratio(far, near), 1, 3))
+
+A verdict looks at the interval over seeds, never at a point; see `recombine.lab.claims`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recombine.lab.claims import Judgement, NotMeasured, judge_above, judge_below, judge_every, judge_within
+from recombine.lab.table import at_end
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BySeed: TypeAlias = "Mapping[int, float]"
+Measure: TypeAlias = "Callable[[pl.DataFrame], BySeed]"
+"""From a table, one value a seed."""
+Rule: TypeAlias = "Callable[[pl.DataFrame], Judgement]"
+Note: TypeAlias = "str | Callable[[pl.DataFrame], str]"
+Name = TypeVar("Name", bound=Hashable)
+
+
+# Rules: what must be so.
+
+
+def above(measure: Measure, bound: float, note: Note = "") -> Rule:
+    """The mean over seeds is more than `bound`."""
+    return lambda table: judge_above(_values(measure(table)), bound, _said(note, table))
+
+
+def below(measure: Measure, bound: float, note: Note = "") -> Rule:
+    """The mean over seeds is less than `bound`."""
+    return lambda table: judge_below(_values(measure(table)), bound, _said(note, table))
+
+
+def between(measure: Measure, low: float, high: float, note: Note = "") -> Rule:
+    """The mean over seeds lies between `low` and `high`, ends included."""
+    return lambda table: judge_within(_values(measure(table)), low, high, _said(note, table))
+
+
+def in_every_seed(condition: Measure, note: Note = "") -> Rule:
+    """The condition is true (not zero) in every seed; the estimate is the share of seeds."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        seeds = condition(table)
+        if not seeds:
+            raise NotMeasured("no seed has what is compared")
+        return judge_every(sum(map(bool, seeds.values())), len(seeds), _said(note, table))
+
+    return judge
+
+
+def ordered(*measures: Measure, note: Note = "") -> Rule:
+    """In every seed that has all of them, each measure is less than the next."""
+    return in_every_seed(rising(*measures), note)
+
+
+# Measures: one value a seed, from a table or from other measures.
+
+
+def final(instrument: str, **where: Any) -> Measure:
+    """What an instrument reads at the end of training, the mean over the rows in which columns have these values."""
+    return lambda table: at_end(table, instrument, **where)
+
+
+def difference(one: Measure, other: Measure) -> Measure:
+    """One less the other, of the seeds that have both."""
+    return lambda table: less(one(table), other(table))
+
+
+def ratio(one: Measure, other: Measure) -> Measure:
+    """One over the other, of the seeds that have both; infinite where the other is nothing."""
+    return lambda table: {s: a / b if b else float("inf") for s, (a, b) in _paired(one(table), other(table)).items()}
+
+
+def rising(*measures: Measure) -> Measure:
+    """Whether each measure is less than the next, for the seeds that have all of them."""
+
+    def measure(table: pl.DataFrame) -> dict[int, float]:
+        found = [each(table) for each in measures]
+        shared = sorted(set.intersection(*(set(each) for each in found)))
+        return {s: float(all(a < b for a, b in pairwise(each[s] for each in found))) for s in shared}
+
+    return measure
+
+
+def lowest_of(measures: Mapping[Name, Measure]) -> Measure:
+    """The measure with the lowest mean over seeds: for "even where it is least"."""
+
+    def measure(table: pl.DataFrame) -> BySeed:
+        found = {name: each(table) for name, each in measures.items()}
+        return found[least(found)]
+
+    return measure
+
+
+def highest_of(measures: Mapping[Name, Measure]) -> Measure:
+    """The measure with the highest mean over seeds: for "even where it is most"."""
+
+    def measure(table: pl.DataFrame) -> BySeed:
+        found = {name: each(table) for name, each in measures.items()}
+        return found[most(found)]
+
+    return measure
+
+
+# Values by seed: {seed: value}.
+
+
+def mean(values: BySeed) -> float:
+    """The mean over seeds; not a number if there is none."""
+    return float(np.mean(list(values.values()))) if values else float("nan")
+
+
+def less(one: BySeed, other: BySeed, what: str = "what is compared") -> dict[int, float]:
+    """One less the other, of the seeds that have both."""
+    return {seed: a - b for seed, (a, b) in _paired(one, other, what).items()}
+
+
+def least(found: Mapping[Name, BySeed], otherwise: str = "no arm was measured") -> Name:
+    """The name of the lowest mean; names without a seed do not count."""
+    return min(_measured(found, otherwise), key=lambda name: mean(found[name]))
+
+
+def most(found: Mapping[Name, BySeed], otherwise: str = "no arm was measured") -> Name:
+    """The name of the highest mean; names without a seed do not count."""
+    return max(_measured(found, otherwise), key=lambda name: mean(found[name]))
+
+
+def rank_correlation(one: ArrayLike, other: ArrayLike) -> float:
+    """Spearman's; 0 where either is the same throughout: there is nothing to rank."""
+    from scipy.stats import spearmanr
+
+    first, second = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    return float(spearmanr(first, second).statistic) if np.ptp(first) and np.ptp(second) else 0.0
+
+
+def _measured(found: Mapping[Name, BySeed], otherwise: str) -> list[Name]:
+    measured = [name for name, values in found.items() if values]
+    if not measured:
+        raise NotMeasured(otherwise)
+    return measured
+
+
+def _paired(one: BySeed, other: BySeed, what: str = "what is compared") -> dict[int, tuple[float, float]]:
+    seeds = sorted(one.keys() & other.keys())
+    if not seeds:
+        raise NotMeasured(f"no seed has both of {what}")
+    return {seed: (one[seed], other[seed]) for seed in seeds}
+
+
+def _values(by_seed: BySeed) -> list[float]:
+    return [float(by_seed[seed]) for seed in sorted(by_seed)]
+
+
+def _said(note: Note, table: pl.DataFrame) -> str:
+    return note if isinstance(note, str) else note(table)
