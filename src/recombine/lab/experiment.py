@@ -99,9 +99,7 @@ def complete(experiment: Experiment, package: str, folder: Path, study: str, nam
         if experiment.draw is None:
             found["draw"] = lambda table, config: importlib.import_module(f"{package}.figures").draw(table, config)
         if experiment.sheets is None:
-            found["sheets"] = lambda kept: getattr(importlib.import_module(f"{package}.figures"), "sheets", _no_own)(
-                kept
-            )
+            found["sheets"] = lambda kept: _own_sheets(f"{package}.figures")(kept)
     return replace(experiment, **found)
 
 
