@@ -8,7 +8,7 @@ from recombine.denoisers.network import NetworkDenoiser
 from recombine.errors import UserError
 from recombine.instruments.bumps.evaluation import LatticeEvaluation, measure_bumps
 from recombine.instruments.bumps.label_losses import loss_rows
-from recombine.instruments.bumps.subject import Subject
+from recombine.instruments.bumps.subject import Sampling, Subject
 from recombine.instruments.representations.learned_maps import map_rows
 from recombine.lab.execute.conduct import conduct
 from recombine.lab.sheet import draw_from_run
@@ -40,30 +40,28 @@ def test_a_run_of_bumps_trains_measures_and_draws(tmp_path: Path) -> None:
     run = store.run(SMALL.address)
     assert run.done
     rows = run.rows()
-    last = {(r["node"], r["instrument"]): r["value"] for r in rows if r["images_seen"] == 128}
+    last = {(r["region"], r["instrument"]): r["value"] for r in rows if r["images_seen"] == 128}
     assert set(SMALL.groups()) == {"seen", "vertical arm", "horizontal arm", "intersection"}
     for region in (*SMALL.groups(), "all"):
         assert 0 <= last[region, "darkest.both"] <= min(last[region, "darkest.x"], last[region, "darkest.y"])
         parts = [last[region, f"objects.{what}"] for what in ("none", "one", "several")]
         assert sum(parts) == pytest.approx(1)
-    right = {r["instrument"]: r["value"] for r in rows if r["node"] == "all" and r["images_seen"] == 0}
+    right = {r["instrument"]: r["value"] for r in rows if r["region"] == "all" and r["images_seen"] == 0}
     assert right["calibration.darkest.both"] == right["calibration.fine.both"] == 1
     assert read_run(run.config()) == SMALL
     out = draw_from_run(run, ["x=3,y=9"], 3, tmp_path / "sheet.png")
     assert out.stat().st_size > 0
 
 
-def test_the_memoriser_answers_with_the_nearest_label() -> None:
+def test_an_exact_denoiser_answers_with_the_nearest_label() -> None:
     """The pattern that the paper reads as composing without interpolating, from a machine that does neither."""
     run = override(SMALL, {"split.step": 0.25, "split.parts": ["2D"], "evaluation.every": 1})
     labels = run.split.labels(run.world, 0)
     machine = EmpiricalDenoiser(run.world.render(labels), labels, kernel_width=0.08)
-    rows, images = measure_bumps(
-        lambda x, sigma, condition: machine.denoise(x, sigma, condition),
-        run.evaluation, override(run.evaluation, {"sampler.steps": 12}).sampler, run.schedule, run.world, run.split, 0,
-        torch.device("cpu"),
-    )  # fmt: skip
-    found = {(r["node"], r["instrument"]): r["value"] for r in rows}
+    how = override(run.evaluation, {"sampler.steps": 12}).sampler
+    sampling = Sampling(machine.denoise, how, run.schedule, run.world, 0, torch.device("cpu"))
+    rows, images = measure_bumps(sampling, run.evaluation, run.split)
+    found = {(r["region"], r["instrument"]): r["value"] for r in rows}
     assert found["seen", "darkest.both"] == 1
     assert found["vertical arm", "darkest.y"] == found["horizontal arm", "darkest.x"] == 1
     assert found["vertical arm", "darkest.x"] == found["horizontal arm", "darkest.y"] == 0.5  # 7 and 10 of 7 to 10
@@ -93,7 +91,7 @@ def test_a_hold_out_that_leaves_nothing_is_refused_before_anything_is_written() 
         override(SMALL, {"split.parts": ["2D"], "split.held_out": {"kind": "cross", "low": 0.0, "high": 16.0}}).check()
 
 
-class ToldNothing(torch.nn.Module):
+class Blind(torch.nn.Module):
     """Predicts no noise at all: its loss is the mean square of the noise, 1."""
 
     def forward(self, x: torch.Tensor, level: torch.Tensor, condition: torch.Tensor | None = None) -> torch.Tensor:
@@ -109,18 +107,18 @@ def subject_of(run: BumpsRun, model: NetworkDenoiser) -> Subject:
     return Subject(sampler, run.schedule, run.world, run.split, run.seeds, run.training, run.training.total, run.model)
 
 
-def test_losses_are_told_apart_by_what_was_trained_on() -> None:
+def test_losses_are_split_by_what_was_trained_on() -> None:
     lattice = {"world.pattern": "bump", "world.margin": 0.0, "split.held_out": None, "split.parts": ["2D"]}
     half = override(SMALL, {**lattice, "split.share": 0.5})
-    known = {(r["node"], r["instrument"]): r["value"] for r in loss_rows(
-        subject_of(half, NetworkDenoiser(ToldNothing(), "noise")), half.world.centres(), 4)}  # fmt: skip
+    known = {(r["region"], r["instrument"]): r["value"] for r in loss_rows(
+        subject_of(half, NetworkDenoiser(Blind(), "noise")), half.world.centres(), 4)}  # fmt: skip
     assert known == {("known", "loss"): pytest.approx(1, abs=0.02), ("new", "loss"): pytest.approx(1, abs=0.02)}
     whole = override(SMALL, lattice)
-    rows = loss_rows(subject_of(whole, NetworkDenoiser(ToldNothing(), "noise")), whole.world.centres(), 2)
-    assert [row["node"] for row in rows] == ["known"]  # nothing is new
+    rows = loss_rows(subject_of(whole, NetworkDenoiser(Blind(), "noise")), whole.world.centres(), 2)
+    assert [row["region"] for row in rows] == ["known"]  # nothing is new
 
 
-def test_a_map_has_every_second_place_beside_what_nobody_trained(tmp_path: Path) -> None:
+def test_a_map_has_every_second_place_beside_the_untrained_block(tmp_path: Path) -> None:
     closing = {"kind": "bumps-lattice", "map": {"block": "up.0", "every": 4}, "losses": 2}
     run = override(SMALL, {"evaluation": {**SMALL.evaluation.model_dump(), **closing}})
     assert isinstance(run.evaluation, LatticeEvaluation)
@@ -128,28 +126,29 @@ def test_a_map_has_every_second_place_beside_what_nobody_trained(tmp_path: Path)
     store = Store(tmp_path)
     conduct([run], store, Execution.plain("cpu"), lambda news: None)
     rows = store.run(run.address).rows()
-    maps = [r for r in rows if r["instrument"].startswith("map.")]
+    maps = [r for r in rows if r["instrument"] == "map"]
     assert {r["images_seen"] for r in maps} == {128}  # at the end alone
     assert len(maps) == 16 * 3
-    assert {r["node"] for r in maps} == {f"{x},{y}" for x in (1, 5, 9, 13) for y in (1, 5, 9, 13)}
-    shares = {r["node"]: r["value"] for r in rows if r["instrument"] == "neighbours"}
-    assert set(shares) == {"up.0", "untrained", "pixels"}
+    assert {(r["x"], r["y"]) for r in maps} == {(x, y) for x in (1, 5, 9, 13) for y in (1, 5, 9, 13)}
+    assert {r["coordinate"] for r in maps} == {1, 2, 3}
+    shares = {(r["block"], r.get("trained")): r["value"] for r in rows if r["instrument"] == "neighbours"}
+    assert set(shares) == {("up.0", True), ("up.0", False), ("pixels", None)}
     assert all(0 <= value <= 1 for value in shares.values())
-    assert [r["node"] for r in rows if r["instrument"] == "loss"] == ["known", "new"]
+    assert [r["region"] for r in rows if r["instrument"] == "loss"] == ["known", "new"]
     untrained = map_rows(subject_of(run, run.model()), run.evaluation.map, run.evaluation.sampler)
     assert untrained[0]["value"] == untrained[1]["value"]  # before training the block is the untrained one
 
 
-def test_labels_of_a_share_are_judged_apart_from_those_never_seen() -> None:
-    """The memoriser of half of a lattice has all labels that it knows right, and no other."""
+def test_labels_trained_on_and_others_have_rows_for_themselves() -> None:
+    """The exact denoiser of half of a lattice is right for all labels of its set, and for no other."""
     lattice = {"world.pattern": "bump", "world.margin": 0.0, "split.held_out": None, "split.parts": ["2D"]}
     run = override(SMALL, {**lattice, "split.share": 0.5, "evaluation.every": 1, "evaluation.sampler.steps": 12})
     labels = run.split.labels(run.world, run.seeds.data)
     machine = EmpiricalDenoiser(run.world.render(labels), labels, kernel_width=0.08)
     rows, _ = run.measure(machine.denoise, run.evaluation.sampler, torch.device("cpu"), "")
-    found = {r["node"]: r["value"] for r in rows if r["instrument"] == "darkest.both"}
+    found = {r["region"]: r["value"] for r in rows if r["instrument"] == "darkest.both"}
     assert (found["known"], found["new"], found["all"]) == (1, 0, 0.5)
     whole, _ = override(run, {"split.share": 1.0}).measure(
         machine.denoise, run.evaluation.sampler, torch.device("cpu"), ""
     )
-    assert "known" not in {r["node"] for r in whole}
+    assert "known" not in {r["region"] for r in whole}

@@ -13,11 +13,18 @@ from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
 from recombine.instruments.bumps.band_evaluation import BandEvaluation
 from recombine.instruments.bumps.centres import find_centres
-from recombine.instruments.bumps.evaluation import BumpEvaluation, LatticeEvaluation, measure_bumps, members_of, rows_of
+from recombine.instruments.bumps.evaluation import (
+    ALL,
+    BumpEvaluation,
+    LatticeEvaluation,
+    accuracy_rows,
+    grouped,
+    measure_bumps,
+)
 from recombine.instruments.bumps.place_evaluation import EachPlaceEvaluation
-from recombine.instruments.bumps.subject import Subject, place_keys
+from recombine.instruments.bumps.subject import Sampling, Subject, place_keys
 from recombine.instruments.bumps.torus_evaluation import TorusEvaluation
-from recombine.instruments.observation import Denoise, Row
+from recombine.instruments.observation import Denoise, Row, drawn_by
 from recombine.runs.base import Run
 from recombine.training.inference import FastDenoiser
 from recombine.worlds.bumps import BumpsWorld
@@ -58,31 +65,24 @@ class BumpsRun(Run):
         """The instruments on the exact image of every label that is asked for."""
         labels = self.evaluation.places(self.world)
         found = find_centres(self.world.render(labels.to(device)), self.world)
-        rows = rows_of(found, labels - self.world.margin, self.split.region(self.world, labels), self.world)
+        regions = grouped("region", self.split.region(self.world, labels), ALL)
+        rows = accuracy_rows(found, labels - self.world.margin, self.world, regions)
         return [row | {"instrument": f"calibration.{row['instrument']}"} for row in rows]
 
     def measure(
         self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
     ) -> tuple[list[Row], Tensor]:
-        return measure_bumps(
-            denoise,
-            self.evaluation,
-            how,
-            self.schedule,
-            self.world,
-            self.split,
-            self.seeds.sampling,
-            device,
-            suffix,
-            self.split.labels(self.world, self.seeds.data) if self.split.share < 1 else None,
-        )
+        trained = self.split.labels(self.world, self.seeds.data) if self.split.share < 1 else None
+        sampling = Sampling(denoise, how, self.schedule, self.world, self.seeds.sampling, device)
+        rows, sheets = measure_bumps(sampling, self.evaluation, self.split, trained)
+        return drawn_by(rows, suffix), sheets
 
     def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
         subject = Subject(sampler, self.schedule, self.world, self.split, self.seeds, self.training, seen, self.model)
         return self.evaluation.further(subject)
 
     def groups(self) -> list[str]:
-        return list(members_of(self.split.region(self.world, self.evaluation.places(self.world))))
+        return list(dict.fromkeys(self.split.region(self.world, self.evaluation.places(self.world))))
 
     def prompts(self, asked: Sequence[str] | None, count: int) -> tuple[Tensor, Tensor]:
         middle = (self.world.pixels + 1) / 2

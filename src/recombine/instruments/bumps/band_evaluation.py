@@ -1,7 +1,7 @@
 """Where a band is held out, models are asked across it at places between pixels too.
 
 The pixels have few middles in a narrow band (none in one of a single pixel), so a band is asked for in columns of its
-own, evenly spaced from edge to edge, and what is right there is told by the depth: how far inside the band it lies.
+own, evenly spaced from edge to edge, and rows say by depth what is right: how far inside the band it lies.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import torch
 from pydantic import Field
 
 from recombine import seeds
-from recombine.diffusion.samplers import sample
 from recombine.errors import UserError
 from recombine.instruments.bumps.centres import find_centres
-from recombine.instruments.bumps.evaluation import ALL, ClosingEvaluation, rows_of
+from recombine.instruments.bumps.evaluation import ClosingEvaluation, accuracy_rows, grouped
 from recombine.instruments.bumps.subject import Subject
 from recombine.instruments.observation import Row
 from recombine.worlds.bumps import BumpsWorld
@@ -25,8 +24,8 @@ from recombine.worlds.holdouts import Band, LabelSplit
 if TYPE_CHECKING:
     from torch import Tensor
 
-BAND = "band"  # all that is asked for across it
-BIN = 0.5  # px of depth that are told together
+BAND = "band"  # the region of all that is asked for across it
+BIN = 0.5  # px of depth that one row is about
 
 
 class BandEvaluation(ClosingEvaluation):
@@ -36,16 +35,16 @@ class BandEvaluation(ClosingEvaluation):
     columns: int = Field(default=32, ge=1, description="across the band, at every row that is asked for")
 
     def check(self, split: LabelSplit) -> None:
+        """Refuse a split without a band."""
         width_of(split)
 
     def further(self, subject: Subject) -> list[Row]:
         """The same numbers as by region: across the band, and by depth."""
-        world, split, device = subject.world, subject.split, subject.device
+        world, split = subject.world, subject.split
         labels = across(world, split, self.columns, self.every)
-        key = seeds.keys(subject.seeds.sampling, "across", torch.arange(len(labels))).to(device)
-        condition = world.condition(labels).to(device)
-        images = sample(subject.sampler.denoise, self.sampler, subject.schedule, world.image_shape, condition, key)
-        return band_rows(images.float(), labels, world, split) + super().further(subject)
+        keys = seeds.keys(subject.seeds.sampling, "across", torch.arange(len(labels)))
+        images = subject.sampling(self.sampler).draw(labels, keys)
+        return band_rows(images, labels, world, split) + super().further(subject)
 
 
 def across(world: BumpsWorld, split: LabelSplit, columns: int, every: int = 1) -> Tensor:
@@ -60,13 +59,14 @@ def band_rows(images: Tensor, labels: Tensor, world: BumpsWorld, split: LabelSpl
     """What is right in images of labels in the band: by depth, and over all of it."""
     place = labels - world.margin
     inside = width_of(split) / 2 - (place[:, 0] - (world.pixels + 1) / 2).abs()
-    rows = rows_of(find_centres(images, world), place, [depth_name(each) for each in inside.tolist()], world)
-    return [row | {"node": BAND} if row["node"] == ALL else row for row in rows]
+    return accuracy_rows(
+        find_centres(images, world), place, world, grouped("depth", map(bin_of, inside.tolist()), BAND)
+    )
 
 
-def depth_name(inside: float) -> str:
-    """The name of the bin that lies so far inside, by where it ends: "depth 0.5", "depth 1"."""
-    return f"depth {BIN * math.ceil(round(inside / BIN, 6)):g}"
+def bin_of(inside: float) -> float:
+    """Where the bin ends that lies so far inside: 0.5, 1, ..."""
+    return BIN * math.ceil(round(inside / BIN, 6))
 
 
 def width_of(split: LabelSplit) -> float:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import torch
 from pydantic import Field
 
-from recombine.diffusion.samplers import SamplerConfig, sample
-from recombine.diffusion.schedules import Schedule
 from recombine.instruments.bumps.centres import Centres, find_centres, right
 from recombine.instruments.bumps.label_losses import loss_rows
-from recombine.instruments.bumps.subject import KNOWN, NEW, Subject, is_known, place_keys, places
-from recombine.instruments.observation import Denoise, Observation, Row, drawn_by
+from recombine.instruments.bumps.subject import KNOWN, NEW, Sampling, Subject, is_known, places
+from recombine.instruments.observation import Observation, Row
 from recombine.instruments.representations.learned_maps import MapLook, map_rows
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ALL = "all"
+Groups: TypeAlias = "list[tuple[Row, list[int]]]"
+"""The columns that say what a group of places is, and which places belong to it."""
 
 
 class PlacesEvaluation(Observation):
@@ -71,79 +71,69 @@ class LatticeEvaluation(ClosingEvaluation):
 
 
 def measure_bumps(
-    denoise: Denoise,
-    evaluation: PlacesEvaluation,
-    how: SamplerConfig,
-    schedule: Schedule,
-    world: BumpsWorld,
-    split: LabelSplit,
-    seed: int,
-    device: torch.device,
-    suffix: str = "",
-    trained: Tensor | None = None,
+    sampling: Sampling, evaluation: PlacesEvaluation, split: LabelSplit, trained: Tensor | None = None
 ) -> tuple[list[Row], Tensor]:
     """Accuracy by region, and sheets of each region.  # [regions, sheet_images, 3, H, W]
 
     With labels `trained` on [m, 2], also the accuracy of those and of all others.
     """
+    world = sampling.world
     labels = evaluation.places(world)
-    key = place_keys(world, labels, seed).to(device)
-    condition = world.condition(labels).to(device)
-    drawn = sample(denoise, how, schedule, world.image_shape, condition, key).float()
-    regions = split.region(world, labels)
-    found = find_centres(drawn, world)
-    rows = rows_of(found, labels - world.margin, regions, world)
+    truth, drawn = labels - world.margin, sampling.draw(labels)
+    found, images = find_centres(drawn, world), drawn.cpu()
+    regions = grouped("region", split.region(world, labels), ALL)
+    rows = accuracy_rows(found, truth, world, regions)
     if trained is not None:
         known = [KNOWN if each else NEW for each in is_known(labels, trained).tolist()]
-        rows += [row for row in rows_of(found, labels - world.margin, known, world) if row["node"] != ALL]
-    images = drawn.cpu()
-    rows += darkness_rows(images, labels - world.margin, regions)
-    kept = [images[_spread(members, evaluation.sheet_images)] for members in members_of(regions).values()]
-    return drawn_by(rows, suffix), torch.stack(kept).expand(-1, -1, 3, -1, -1)
+        rows += accuracy_rows(found, truth, world, grouped("region", known))
+    rows += darkness_rows(images, truth, regions)
+    kept = [images[_spread(members, evaluation.sheet_images)] for _, members in regions[:-1]]
+    return rows, torch.stack(kept).expand(-1, -1, 3, -1, -1)
 
 
-def rows_of(found: Centres, truth: Tensor, regions: Sequence[str], world: BumpsWorld) -> list[Row]:
-    """By region and over all: how often x, y and both are right, by each estimate; a blank image is never right.
+def accuracy_rows(found: Centres, truth: Tensor, world: BumpsWorld, groups: Groups) -> list[Row]:
+    """For each group: how often x, y and both are right, by each estimate; a blank image is never right.
 
     "paper" counts a blank as the paper does: its centroid is in the middle. "bump" is both right in an image of a bump:
     crossing stripes are right in x and y too.
     """
     rows: list[Row] = []
-    for name, members in {**members_of(regions), ALL: list(range(len(truth)))}.items():
+    for group, members in groups:
         for how in ("darkest", "fine", "paper"):
             correct = right(getattr(found, how), truth, world)[members]  # [k, 2]
             if how != "paper":
                 correct = correct & ~found.blank[members, None]
             for what, part in (("x", correct[:, 0]), ("y", correct[:, 1]), ("both", correct.all(1))):
-                rows.append({"node": name, "instrument": f"{how}.{what}", "value": part.double().mean().item()})
+                rows.append({**group, "instrument": f"{how}.{what}", "value": part.double().mean().item()})
             if how != "paper" and found.bump is not None:
                 drawn = correct.all(1) & found.bump[members]
-                rows.append({"node": name, "instrument": f"{how}.bump", "value": drawn.double().mean().item()})
+                rows.append({**group, "instrument": f"{how}.bump", "value": drawn.double().mean().item()})
         objects = found.objects[members]
         for what, part in (
             ("blank", found.blank[members]), ("none", objects == 0), ("one", objects == 1), ("several", objects > 1),
         ):  # fmt: skip
-            rows.append({"node": name, "instrument": f"objects.{what}", "value": part.double().mean().item()})
+            rows.append({**group, "instrument": f"objects.{what}", "value": part.double().mean().item()})
     return rows
 
 
-def darkness_rows(images: Tensor, truth: Tensor, regions: Sequence[str]) -> list[Row]:
-    """By region: how dark the pixel is that was asked for, from 0 to 1; a lone stripe makes it 0.5."""
+def darkness_rows(images: Tensor, truth: Tensor, groups: Groups) -> list[Row]:
+    """For each group: how dark the pixel is that was asked for, from 0 to 1; a lone stripe makes it 0.5."""
     x, y = (truth.round().long() - 1).clamp(0, images.shape[-1] - 1).T
     dark = (1 - images[torch.arange(len(images)), 0, y, x].double()) / 2
-    groups = {**members_of(regions), ALL: list(range(len(images)))}
-    return [
-        {"node": name, "instrument": "dark.asked", "value": dark[members].mean().item()}
-        for name, members in groups.items()
-    ]
+    return [{**group, "instrument": "dark.asked", "value": dark[members].mean().item()} for group, members in groups]
 
 
-def members_of(regions: Sequence[str]) -> dict[str, list[int]]:
-    """The places of each region, regions in the order in which they come."""
-    found: dict[str, list[int]] = {}
-    for place, name in enumerate(regions):
-        found.setdefault(name, []).append(place)
-    return found
+def grouped(column: str, values: Iterable[str | float], everything: str | None = None) -> Groups:
+    """The places that have each value of a column, values in the order in which they come; at last, if it has a name,
+    the region of all places.
+    """
+    found: dict[str | float, list[int]] = {}
+    for place, value in enumerate(values):
+        found.setdefault(value, []).append(place)
+    groups: Groups = [({column: value}, members) for value, members in found.items()]
+    if everything is not None:
+        groups.append(({"region": everything}, sorted(place for _, members in groups for place in members)))
+    return groups
 
 
 def _spread(members: list[int], count: int) -> list[int]:

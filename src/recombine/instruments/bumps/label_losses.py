@@ -29,10 +29,12 @@ def loss_rows(subject: Subject, labels: Tensor, levels: int) -> list[Row]:
     key = seeds.keys(subject.seeds.sampling, "losses", torch.arange(len(sigma), device=device))
     found = torch.zeros(len(sigma))
     for part in torch.split(torch.arange(len(sigma)), CHUNK):
-        own, told = labels[part // levels].to(device), part.to(device)
-        x0, noise = world.render(own), seeds.normal(key[told], world.image_shape)
-        losses = image_losses(subject.sampler.model, x0, noise, sigma[told], world.condition(own))
+        label, number = labels[part // levels].to(device), part.to(device)
+        x0, noise = world.render(label), seeds.normal(key[number], world.image_shape)
+        losses = image_losses(subject.sampler.model, x0, noise, sigma[number], world.condition(label))
         found[part] = losses.cpu()
     of_label = found.reshape(len(labels), levels).double().mean(1)
-    parts = {KNOWN: of_label[known], NEW: of_label[~known]}
-    return [{"node": name, "instrument": LOSS, "value": own.mean().item()} for name, own in parts.items() if len(own)]
+    parts = {name: of_label[there] for name, there in ((KNOWN, known), (NEW, ~known)) if there.any()}
+    return [
+        {"region": name, "instrument": LOSS, "value": part.mean().item()} for name, part in parts.items() if len(part)
+    ]

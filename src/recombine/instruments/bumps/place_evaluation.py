@@ -1,4 +1,4 @@
-"""Where on the image models are right: several samples of every place, told place by place."""
+"""Where on the image models are right: several samples of every place, a row for each place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Literal
 import torch
 from pydantic import Field
 
-from recombine.diffusion.samplers import sample
 from recombine.instruments.bumps.centres import find_centres, right
 from recombine.instruments.bumps.evaluation import PlacesEvaluation
 from recombine.instruments.bumps.subject import Subject, place_keys
@@ -26,21 +25,17 @@ class EachPlaceEvaluation(PlacesEvaluation):
         """The share of the samples of each place that are right in x and y, by both estimates; a blank never is."""
         if subject.seen != subject.training.total:
             return []
-        world, device = subject.world, subject.device
+        world = subject.world
         labels = self.places(world)
         keys = [place_keys(world, labels, subject.seeds.sampling, number) for number in range(self.draws)]
-        condition = world.condition(labels).repeat(self.draws, 1).to(device)
-        drawn = sample(
-            subject.sampler.denoise, self.sampler, subject.schedule, world.image_shape, condition,
-            torch.cat(keys).to(device),
-        )  # fmt: skip
-        found, truth = find_centres(drawn.float(), world), labels - world.margin
+        drawn = subject.sampling(self.sampler).draw(labels.repeat(self.draws, 1), torch.cat(keys))
+        found, truth = find_centres(drawn, world), labels - world.margin
         rows: list[Row] = []
         for how in ("darkest", "fine"):
             correct = right(getattr(found, how), truth.repeat(self.draws, 1), world).all(1) & ~found.blank
             shares = correct.double().reshape(self.draws, -1).mean(0)  # [n]
             rows += [
-                {"node": f"{x:g},{y:g}", "instrument": f"{EACH}.{how}", "value": share}
+                {"x": x, "y": y, "instrument": f"{EACH}.{how}", "value": share}
                 for (x, y), share in zip(truth.tolist(), shares.tolist(), strict=True)
             ]
         return rows

@@ -1,4 +1,4 @@
-"""A model of bumps at a milestone of its training: what every instrument that looks at it further is given."""
+"""What is measured: something that draws a bump at a label, and a model of bumps at a milestone of its training."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from recombine import seeds
+from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
+from recombine.instruments.observation import Denoise
 from recombine.seeds import Seeds
 from recombine.training.inference import FastDenoiser
 from recombine.training.replica import TrainingConfig
@@ -23,6 +25,25 @@ if TYPE_CHECKING:
     from recombine.denoisers.network import NetworkDenoiser
 
 KNOWN, NEW = "known", "new"  # labels that were trained on, and those that were not
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How images of labels are drawn: by which denoiser, with which sampler, from which seed."""
+
+    denoise: Denoise
+    sampler: SamplerConfig
+    schedule: Schedule
+    world: BumpsWorld
+    seed: int
+    device: torch.device
+
+    def draw(self, labels: Tensor, keys: Tensor | None = None) -> Tensor:
+        """An image of each label, from these keys or from its first one.  # [n, 1, N, N] float32"""
+        keys = place_keys(self.world, labels, self.seed) if keys is None else keys
+        condition = self.world.condition(labels).to(self.device)
+        shape = self.world.image_shape
+        return sample(self.denoise, self.sampler, self.schedule, shape, condition, keys.to(self.device)).float()
 
 
 @dataclass(frozen=True)
@@ -40,7 +61,12 @@ class Subject:
 
     @property
     def device(self) -> torch.device:
+        """Where the model is."""
         return next(self.sampler.model.parameters()).device
+
+    def sampling(self, how: SamplerConfig) -> Sampling:
+        """How this model draws."""
+        return Sampling(self.sampler.denoise, how, self.schedule, self.world, self.seeds.sampling, self.device)
 
 
 def places(world: BumpsWorld, every: int) -> Tensor:

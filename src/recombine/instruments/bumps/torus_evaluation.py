@@ -1,6 +1,5 @@
 """Does a network hold a torus? Geometry and topology of its blocks while it learns a periodic world of bumps."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -22,10 +21,10 @@ HOMOLOGY_GRID = 16  # places along each axis that homology takes: more cost minu
 
 
 class TorusEvaluation(PlacesEvaluation):
-    """That of bumps; and, at some milestones, the activations of every block at the last step of the generation."""
+    """That of bumps and, at some milestones, the activations of every block at the last step of the generation."""
 
     kind: Literal["torus"] = "torus"
-    looks: int = Field(default=5, ge=1, description="milestones at which blocks are looked at, the last included")
+    looks: int = Field(default=5, ge=1, description="milestones at which blocks are measured, the last included")
     homology: tuple[str, ...] = ("up.0",)  # blocks whose holes are counted at the end; needs the extra `topology`
 
     def further(self, subject: Subject) -> list[Row]:
@@ -41,44 +40,52 @@ class TorusEvaluation(PlacesEvaluation):
         x, sigma = last_step(denoise, self.sampler, schedule, world.image_shape, condition, key)
         rows: list[Row] = []
         for name, values in activations(model, x, sigma, condition, list(stages(model))).items():
-            rows += representation_rows(name, as_grid(compact(values)), finished, finished and name in self.homology)
+            node = {"block": name, "trained": True}
+            rows += representation_rows(node, as_grid(compact(values)), finished, finished and name in self.homology)
         return rows
 
 
-def representation_rows(node: str, grid: ArrayLike, whole: bool, holes: bool) -> list[Row]:
-    """The numbers of one representation [n_x, n_y, D]; with `whole` also its distributions, with `holes` its bars."""
+def representation_rows(of: Row, grid: ArrayLike, whole: bool, holes: bool) -> list[Row]:
+    """The numbers of one representation [n_x, n_y, D], which columns `of` name; with `whole` also its distributions,
+    with `holes` its bars.
+    """
     points = np.asarray(grid, dtype=np.float64)
     if not np.ptp(points, axis=(0, 1)).any():
-        return []  # a block that says the same of every place has no shape
+        return []  # a block that is the same for every place has no shape
     found = measure(points, SPECTRUM)
-    numbers = {f"geometry.{name}": value for name, value in found.numbers().items()}
+    rows = found.rows()
     if whole:
-        numbers |= _distributions(found)
+        rows += _distributions(found)
     if holes:
-        numbers |= _holes(points)
-    return [
-        {"node": node, "instrument": name, "value": value if np.isfinite(value) else None}
-        for name, value in numbers.items()
+        rows += _holes(points)
+    return [{**of, **row, "value": row["value"] if np.isfinite(row["value"]) else None} for row in rows]
+
+
+def _distributions(found: Geometry) -> list[Row]:
+    rows: list[Row] = [
+        {"instrument": "spectrum", "component": i + 1, "value": float(share)} for i, share in enumerate(found.shares)
     ]
-
-
-def _distributions(found: Geometry) -> Mapping[str, float]:
-    rows = {f"spectrum.{i + 1}": float(share) for i, share in enumerate(found.shares)}
     at = np.linspace(0, 1, QUANTILES)
     for test, pairs in found.tests.items():
         for statistic, values in (("residual", pairs.residual), ("cosines", pairs.cosines.ravel())):
-            for k, value in enumerate(np.quantile(values, at)):
-                rows[f"{test}.{statistic}.q{k}"] = float(value)
+            rows += [
+                {"instrument": f"pairs.{statistic}", "rings": test, "quantile": float(q), "value": float(value)}
+                for q, value in zip(at, np.quantile(values, at), strict=True)
+            ]
     return rows
 
 
-def _holes(points: NDArray[np.float64]) -> Mapping[str, float]:
+def _holes(points: NDArray[np.float64]) -> list[Row]:
     step = max(1, points.shape[0] // HOMOLOGY_GRID)
     found = persistence(points[::step, ::step])
-    rows: dict[str, float] = {}
+    rows: list[Row] = []
     for dimension, (bars, betti) in enumerate(zip(found.bars, found.betti, strict=True)):
-        rows[f"homology.b{dimension}"] = np.nan if betti is None else float(betti)
-        for i, (birth, death) in enumerate(bars[:BARS]):
-            rows[f"homology.H{dimension}.{i + 1}.birth"] = float(birth)
-            rows[f"homology.H{dimension}.{i + 1}.death"] = float(death)
+        count = np.nan if betti is None else float(betti)
+        rows.append({"instrument": "homology.betti", "dimension": dimension, "value": count})
+        for i, ends in enumerate(bars[:BARS]):
+            place = {"dimension": dimension, "bar": i + 1}
+            rows += [
+                {"instrument": f"homology.{name}", **place, "value": float(end)}
+                for name, end in zip(("birth", "death"), ends, strict=True)
+            ]
     return rows

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recombine.errors import UserError
+from recombine.instruments.observation import Row
 from recombine.worlds.bumps import EXPONENT
 
 Array = NDArray[np.float64]
@@ -56,21 +57,29 @@ class Geometry:
     width_by_ratio: float | None  # of periodic bumps whose pixels have this participation ratio, in steps of the grid
     width_by_additive: float | None  # ... that have this additive fraction
 
-    def numbers(self) -> dict[str, float]:
-        """Every number under one name, means over pairs; a width that no bump has is left out."""
-        rows = {"participation ratio": self.participation_ratio, "additive fraction": self.additive_fraction}
-        for count in (2, 4):
-            rows[f"top-{count} share"] = float(self.shares[:count].sum())
-        for name, pairs in self.tests.items():
-            rows[f"{name}.cosine"] = float(pairs.cosines.mean())
-            rows[f"{name}.overlap"] = float(pairs.overlap.mean())
-            rows[f"{name}.residual"] = float(pairs.residual.mean())
-            rows[f"{name}.residual in plane"] = float(pairs.residual_in_plane.mean())
-        rows |= {f"own floor.{axis}": value for axis, value in self.own_floor.items()}
-        rows |= {f"{test}.{statistic} to {torus}": value for (test, statistic, torus), value in self.distances.items()}
+    def rows(self) -> list[Row]:
+        """Every number, means over pairs of rings; a width that no bump has is left out.
+
+        `rings` is the test that a number is of, `torus` the ideal one that a distance is to.
+        """
+        plain = {"participation ratio": self.participation_ratio, "additive fraction": self.additive_fraction}
+        plain |= {f"top-{count} share": float(self.shares[:count].sum()) for count in (2, 4)}
+        plain |= {f"own floor.{axis}": value for axis, value in self.own_floor.items()}
         for name, width in (("ratio", self.width_by_ratio), ("additive fraction", self.width_by_additive)):
             if width is not None:
-                rows[f"width by {name}"] = width
+                plain[f"width by {name}"] = width
+        rows: list[Row] = [{"instrument": f"geometry.{name}", "value": value} for name, value in plain.items()]
+        for test, pairs in self.tests.items():
+            means = {"cosine": pairs.cosines, "overlap": pairs.overlap, "residual": pairs.residual,
+                     "residual in plane": pairs.residual_in_plane}  # fmt: skip
+            rows += [
+                {"instrument": f"geometry.{name}", "rings": test, "value": float(values.mean())}
+                for name, values in means.items()
+            ]
+        rows += [
+            {"instrument": f"distance.{statistic}", "rings": test, "torus": torus, "value": value}
+            for (test, statistic, torus), value in self.distances.items()
+        ]
         return rows
 
 

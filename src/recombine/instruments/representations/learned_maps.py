@@ -48,15 +48,19 @@ def map_rows(subject: Subject, look: MapLook, how: SamplerConfig) -> list[Row]:
     fresh = subject.fresh().to(device).eval()
     held, null = (activations(each, x, sigma, condition, [look.block])[look.block] for each in (model, fresh))
     period = float(world.pixels) if world.periodic else None
-    points = {look.block: compact(held), "untrained": compact(null), "pixels": world.render(labels).flatten(1)}
+    of_pixels = neighbours(world.render(labels).flatten(1), labels, look.every, period)
     rows: list[Row] = [
-        {"node": name, "instrument": NEIGHBOURS, "value": neighbours(own, labels, look.every, period)}
-        for name, own in points.items()
-    ]
-    found = embed(points[look.block], look.how, look.coordinates, subject.seeds.sampling)
-    for (across, down), own in zip((labels - world.margin).tolist(), found.tolist(), strict=True):
-        node = f"{across:g},{down:g}"
-        rows += [{"node": node, "instrument": f"{MAP}.{i + 1}", "value": value} for i, value in enumerate(own)]
+        {"block": look.block, "trained": trained, "instrument": NEIGHBOURS,
+         "value": neighbours(compact(values), labels, look.every, period)}
+        for trained, values in ((True, held), (False, null))
+    ]  # fmt: skip
+    rows.append({"block": "pixels", "instrument": NEIGHBOURS, "value": of_pixels})
+    found = embed(compact(held), look.how, look.coordinates, subject.seeds.sampling)
+    for (x, y), coordinates in zip((labels - world.margin).tolist(), found.tolist(), strict=True):
+        rows += [
+            {"x": x, "y": y, "coordinate": i + 1, "instrument": MAP, "value": value}
+            for i, value in enumerate(coordinates)
+        ]
     return rows
 
 
