@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from recombine import __version__, commands
+from recombine import __version__
+from recombine.commands import judging, making, running
 from recombine.deferred import defer
 from recombine.errors import UserError
 
@@ -113,31 +114,35 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument("--only", metavar="ARM:SEED", help="one run of the plan, without judging")
         return with_store(with_json(made))
 
-    with_json(command("list", commands.list_experiments))
-    running = with_plan(command("run", commands.run), many=True)
-    running.add_argument("--engine", default="local", help="what executes the plan")
-    running.add_argument(
+    with_json(command("list", running.list_experiments))
+    executing = with_plan(command("run", running.run), many=True)
+    executing.add_argument("--engine", default="local", help="what executes the plan")
+    executing.add_argument(
         "--workers",
         type=_positive,
         metavar="N",
         help="processes (default: the cores of a CPU; on a GPU up to 4 that share it)",
     )
-    running.add_argument("--plain", action="store_true", help="float32 eager instead of the fastest path")
-    running.add_argument("--no-report", action="store_true", help="train only")
-    with_plan(command("plan", commands.show_plan))
-    with_plan(command("status", commands.show_status), needed=False)
-    claims = with_store(with_json(command("claims", commands.show_claims)))
+    executing.add_argument("--plain", action="store_true", help="float32 eager instead of the fastest path")
+    executing.add_argument("--no-report", action="store_true", help="train only")
+    with_plan(command("plan", running.show_plan))
+    with_plan(command("status", running.show_status), needed=False)
+    claims = with_store(with_json(command("claims", judging.show_claims)))
     claims.add_argument("study", nargs="?", metavar="STUDY")
     claims.add_argument("--results", action="store_true", help="the committed evidence instead of the store")
-    comparing = with_store(with_json(command("compare", commands.compare)))
+    comparing = with_store(with_json(command("compare", judging.compare)))
     comparing.add_argument("study", nargs="?", metavar="STUDY")
-    comparing.add_argument("--publish", action="store_true", help="keep this second run beside the evidence")
-    with_plan(command("figure", commands.redraw))
-    with_plan(command("adopt", commands.adopt))
-    reporting = with_plan(command("report", commands.report))
-    reporting.add_argument("--publish", action="store_true", help="copy the evidence into results/, renew RESULTS.md")
+    comparing.add_argument("--publish", action="store_true", help="keep this run as the replication of the evidence")
+    with_plan(command("figure", judging.redraw))
+    with_plan(command("import", judging.import_runs))
+    reporting = with_plan(command("report", judging.report), needed=False)
+    reporting.add_argument("--publish", action="store_true", help="copy the evidence into results/ and renew its pages")
     reporting.add_argument("--results", action="store_true", help="judge and draw the evidence in results/ again")
-    sampling = with_store(command("sample", commands.draw_samples))
+    scoring = with_json(command("scoreboard", judging.show_scoreboard))
+    scoring.add_argument("--write", action="store_true", help="renew results/README.md")
+    beginning = command("new", making.new)
+    beginning.add_argument("address", metavar="STUDY/EXPERIMENT", help="as in my-study/my-question")
+    sampling = with_store(command("sample", making.draw_samples))
     sampling.add_argument("run", metavar="RUN", help="the first characters of a run's address")
     sampling.add_argument(
         "--condition", action="append", metavar="WHAT",
@@ -145,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     sampling.add_argument("--count", type=int, default=8)
     sampling.add_argument("--out", type=Path, default=Path("samples.png"))
-    benching = with_json(command("bench", commands.bench))
+    benching = with_json(command("bench", making.bench))
     benching.add_argument("--device", default="auto")
     benching.add_argument("--seconds", type=_seconds, default=5.0, help="time for each measurement")
     return parser

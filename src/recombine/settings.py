@@ -141,3 +141,16 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if get_origin(annotation) in (Union, types.UnionType) or get_args(annotation):
         return [model for part in get_args(annotation) for model in _models_in(part)]
     return []
+
+
+def parse_override(text: str) -> tuple[str, Any]:
+    """`training.batch=64` as a dotted key and a YAML value."""
+    import yaml
+
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UserError(f"'--set {text}': write it as --set section.key=value")
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise UserError(f"'--set {text}': the value is not valid YAML") from None

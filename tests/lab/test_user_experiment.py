@@ -14,7 +14,7 @@ from recombine.lab.execute.workers import Pack, run_packs
 from recombine.lab.experiment import BUDGETS, Experiment, make_plan
 from recombine.lab.report.conclude import command_of
 from recombine.lab.store import Store
-from recombine.lab.user_experiment import is_file, load_own
+from recombine.lab.user_experiment import is_file, load_user_experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
@@ -68,7 +68,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def load(path: Path) -> Experiment:
-    return load_own(path, EXPERIMENTS)
+    return load_user_experiment(path, EXPERIMENTS)
 
 
 def test_a_file_is_told_from_an_experiment_by_its_ending() -> None:

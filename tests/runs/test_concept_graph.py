@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recombine.errors import UserError
-from recombine.runs.concept_graph import RunConfig, parse_override
+from recombine.runs.concept_graph import RunConfig
+from recombine.settings import parse_override
 from recombine.seeds import Seeds
 from recombine.settings import build, override
 from recombine.studies.concept_graphs.emergence.experiment import SMOKE

@@ -1,4 +1,4 @@
-"""A user's own experiment from a file: a YAML of what differs from an experiment of the house, or a Python module.
+"""A user's experiment from a file: a YAML of what differs from an experiment of the house, or a Python module.
 
 A YAML file names the experiment it starts from and the settings that are different; every arm takes them over. Claims
 that speak of the paper's own classes are left out, those that make sense for any world and split are judged. A Python
@@ -21,7 +21,7 @@ from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Experiment, changed_arms, find_experiment
 from recombine.settings import Settings
 
-STUDY = "own"
+STUDY = "user"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 OF_THE_FILE = ("experiment", "question", "seeds")  # keys that are not settings of a run
 
@@ -31,7 +31,7 @@ def is_file(address: str) -> bool:
     return Path(address).suffix in (".yaml", ".yml", ".py")
 
 
-def load_own(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
+def load_user_experiment(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
     """The experiment that a file describes; its name is that of the file."""
     if not path.is_file():
         raise UserError(f"no file {path}: give the path of a YAML or Python file, or an experiment of `recombine list`")
@@ -65,7 +65,7 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
         study=STUDY,
         name=path.stem,
         question=question,
-        figure=f"own: {base.address} with other settings",
+        figure=f"{base.address} with other settings",
         budgets=budgets,
         claims=tuple(claim for claim in base.claims if claim.general),
         assumptions=(
@@ -79,13 +79,13 @@ def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:
 def _from_python(path: Path) -> Experiment:
     """Imported under its own name, from its own folder, so that other processes can import what it defines."""
     name, known = path.stem, sys.modules.get(path.stem)
-    if known is not None and not hasattr(known, "_recombine_own"):
+    if known is not None and not hasattr(known, "_recombine_user"):
         raise UserError(f"{path}: there is a module called '{name}' already, give the file another name")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    module._recombine_own = True  # type: ignore[attr-defined]
+    module._recombine_user = True  # type: ignore[attr-defined]
     sys.modules[name] = module
     folder = str(path.resolve().parent)
     if folder not in sys.path:

@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
-import yaml
 from pydantic import Field, field_validator
 
 from recombine.denoisers.configs import UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.errors import UserError
-from recombine.instruments.observation import Denoise, Row, sample_keys
-from recombine.instruments.shapes.evaluation import ConceptEvaluation, measure
+from recombine.instruments.observation import Denoise, Row, drawn_by, sample_keys
+from recombine.instruments.shapes.evaluation import ConceptEvaluation, Sampling
 from recombine.instruments.shapes.hidden import HiddenEvaluation
 from recombine.runs.base import Run
 from recombine.runs.work import Work
@@ -91,13 +90,19 @@ class RunConfig(Run):
         self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
     ) -> tuple[list[Row], Tensor]:
         tools = self.evaluation.tools(self.world, self.seeds.data, str(device))
-        return measure(
-            denoise, self.evaluation, how, self.schedule, self.world, self.split, tools, self.seeds.sampling, device,
-            suffix,
-        )  # fmt: skip
+        rows, images = self.evaluation.evaluate(self._sampling(denoise, how, device), tools)
+        return drawn_by(self._placed(rows), suffix), images
 
     def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
-        rows = self.evaluation.further(sampler, weights, self.schedule, self.world, self.seeds.sampling)
+        device = next(sampler.model.parameters()).device
+        sampling = self._sampling(sampler.denoise, self.evaluation.sampler, device)
+        return self._placed(self.evaluation.further(sampling, sampler, weights))
+
+    def _sampling(self, denoise: Denoise, how: SamplerConfig, device: torch.device) -> Sampling:
+        return Sampling(denoise, how, self.schedule, self.world, self.seeds.sampling, device)
+
+    def _placed(self, rows: list[Row]) -> list[Row]:
+        """Rows of classes, with their distances from training."""
         return [{"distance": self.split.distance(row["node"]), **row} for row in rows]
 
     def groups(self) -> list[str]:
@@ -127,14 +132,3 @@ def read_node(world: World, text: str) -> str:
             raise UserError(f"--condition {text}: {concept} is one of {', '.join(names)}")
         digits += str(names.index(values[concept]))
     return digits
-
-
-def parse_override(text: str) -> tuple[str, Any]:
-    """`training.batch=64` as a dotted key and a YAML value."""
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise UserError(f"'--set {text}': write it as --set section.key=value")
-    try:
-        return key.strip(), yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise UserError(f"'--set {text}': the value is not valid YAML") from None

@@ -47,7 +47,7 @@ class Registry(Mapping[str, "Experiment"]):
         from recombine.lab.experiment import complete
 
         folder = experiment_folders()[address]
-        package = _package(folder)
+        package = package_of(folder)
         experiment: Experiment = importlib.import_module(f"{package}.experiment").EXPERIMENT
         study, _, name = address.partition("/")
         return complete(experiment, package, folder, study, name)
@@ -62,7 +62,7 @@ class Registry(Mapping[str, "Experiment"]):
         return address in experiment_folders()
 
 
-def _package(folder: Path) -> str:
+def package_of(folder: Path) -> str:
     """The name to import a folder by. Those of a user are importable from the folder of studies that they are in."""
     for root in study_folders():
         if folder.is_relative_to(root):

@@ -14,26 +14,26 @@ class Pair:
     """One claim, judged twice."""
 
     committed: Claim
-    again: Claim
+    replicated: Claim
 
     @property
     def judged(self) -> bool:
         """Whether both had the runs it takes."""
-        return all(claim["estimate"] is not None for claim in (self.committed, self.again))
+        return all(claim["estimate"] is not None for claim in (self.committed, self.replicated))
 
     @property
     def same(self) -> bool:
-        return bool(self.committed["verdict"] == self.again["verdict"])
+        return bool(self.committed["verdict"] == self.replicated["verdict"])
 
     @property
     def experiment(self) -> str:
-        return f"{self.again['study']}/{self.again['experiment']}"
+        return f"{self.replicated['study']}/{self.replicated['experiment']}"
 
 
-def pair_claims(again: Iterable[Claim], committed: Iterable[Claim]) -> list[Pair]:
-    """The claims that both have, at the same budget, in the order of those judged again."""
+def pair_claims(replicated: Iterable[Claim], committed: Iterable[Claim]) -> list[Pair]:
+    """The claims that both have, at the same budget, in the order of the replication."""
     known = {_key(claim): claim for claim in committed}
-    return [Pair(known[_key(claim)], claim) for claim in again if _key(claim) in known]
+    return [Pair(known[_key(claim)], claim) for claim in replicated if _key(claim) in known]
 
 
 def summaries(pairs: Iterable[Pair]) -> list[str]:

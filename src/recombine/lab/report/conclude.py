@@ -7,6 +7,7 @@ training.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from recombine.files import write_json
 from recombine.lab.claims import judge_all
 from recombine.lab.execute.provenance import now
 from recombine.lab.experiment import Drawing, Plan
+from recombine.lab.report.findings import findings_of
 from recombine.lab.report.kit.sheets import sheet_over_time
 from recombine.lab.report.kit.style import save_figure
 from recombine.lab.report.page import Report, ReportFigure, write_report
@@ -57,7 +59,10 @@ def conclude(plan: Plan, store: Store) -> tuple[list[dict[str, Any]], Path]:
     provenance = gather_provenance(plan, store, members)
     write_json(folder / "provenance.json", provenance)
     figures = draw_figures(plan, store, folder)
+    provenance |= {"captions": {figure.name: figure.caption for figure in figures}}
+    write_json(folder / "provenance.json", provenance)
     first = done[0].config
+    small = _small(plan)
     report = Report(
         title=experiment.address,
         question=experiment.question,
@@ -70,9 +75,27 @@ def conclude(plan: Plan, store: Store) -> tuple[list[dict[str, Any]], Path]:
                      if row["arm"] == members[0].arm and row["seed"] == members[0].seed],
         config=first.model_dump(mode="json"),
         provenance=provenance,
-        assumptions=list(experiment.assumptions),
+        assumptions=experiment.assumptions,
+        findings=[] if small else paragraphs(findings_of(experiment, claims, table, provenance)),
+        small=small,
     )  # fmt: skip
     return claims, write_report(folder / "report.html", report)
+
+
+def _small(plan: Plan) -> str:
+    """What a page of a run below full, or of changed settings, has to say of itself."""
+    if plan.overrides or plan.arms:
+        return "Settings or arms differ from the experiment's own: this page does not judge the paper."
+    if plan.budget != "full" and not plan.experiment.file:
+        return f"A small run ({plan.budget}): it shows the effect, where there is one; it does not judge the paper."
+    return ""
+
+
+def paragraphs(text: str) -> list[str]:
+    """Markdown as plain paragraphs, for a page that has no Markdown."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("**", "").replace("`", "")
+    parts = (" ".join(part.split()).lstrip("#- ") for part in re.split(r"\n\s*\n|\n(?=- )", plain))
+    return [part for part in parts if part]
 
 
 def draw_figures(plan: Plan, store: Store, folder: Path) -> list[ReportFigure]:

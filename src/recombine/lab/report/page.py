@@ -44,8 +44,9 @@ class Report:
     calibration: Sequence[Mapping[str, Any]]  # rows of the table whose instrument begins with "calibration."
     config: Mapping[str, Any]
     provenance: Mapping[str, Any]
-    notes: Sequence[str] = field(default=())
-    seen: Sequence[str] = field(default=())
+    assumptions: Sequence[str] = field(default=())
+    findings: Sequence[str] = field(default=())  # paragraphs; of a run of full
+    small: str = ""  # what a run that is smaller than full does not show
 
 
 def write_report(path: Path, report: Report) -> Path:
@@ -97,23 +98,22 @@ def summarize_runs(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def calibration_grid(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str], dict[tuple[str, str], float]]:
-    """Calibration rows as a grid: instruments down, what they were shown across.
+    """Instruments, what they were asked about, and what they answered.
 
-    A node in digits stands for real images of that class: their mean and the worst class. Any other node names an
-    input without an object: blank, noise, mean.
+    Of real images the mean and the lowest answer over all kinds of them; rows with a `canvas` are named after it.
     """
-    gathered: dict[tuple[str, str], list[float]] = {}
+    found: dict[str, dict[str, list[float]]] = {}
     for row in rows:
         if row["value"] is not None:
-            shown = "real images" if str(row["node"]).isdigit() else str(row["node"])
-            key = (str(row["instrument"]).removeprefix("calibration."), shown)
-            gathered.setdefault(key, []).append(float(row["value"]))
-    cells = {}
-    for (instrument, shown), values in gathered.items():
-        cells[instrument, shown] = sum(values) / len(values)
-        if shown == "real images":
-            cells[instrument, "worst class"] = min(values)
-    return list(dict.fromkeys(key[0] for key in cells)), list(dict.fromkeys(key[1] for key in cells)), cells
+            name = row["instrument"].removeprefix("calibration.")
+            found.setdefault(name, {}).setdefault(row.get("canvas") or "real images", []).append(row["value"])
+    cells: dict[tuple[str, str], float] = {}
+    for instrument, inputs in found.items():
+        for shown, values in inputs.items():
+            cells[instrument, shown] = sum(values) / len(values)
+            if len(values) > 1:
+                cells[instrument, f"{shown}, lowest"] = min(values)
+    return list(found), list(dict.fromkeys(shown for _, shown in cells)), cells
 
 
 def cost_facts(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
