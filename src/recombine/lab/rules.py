@@ -93,6 +93,21 @@ def rising(*measures: Measure) -> Measure:
     return measure
 
 
+def smallest(*measures: Measure) -> Measure:
+    """Seed by seed the smallest of several, of the seeds that have all."""
+    return _over(min, measures)
+
+
+def largest(*measures: Measure) -> Measure:
+    """Seed by seed the largest of several, of the seeds that have all."""
+    return _over(max, measures)
+
+
+def average(*measures: Measure) -> Measure:
+    """Seed by seed the mean of several, of the seeds that have all."""
+    return _over(lambda values: sum(values) / len(values), measures)
+
+
 def lowest_of(measures: Mapping[Name, Measure]) -> Measure:
     """The measure with the lowest mean over seeds: for "even where it is least"."""
 
@@ -142,6 +157,15 @@ def rank_correlation(one: ArrayLike, other: ArrayLike) -> float:
 
     first, second = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     return float(spearmanr(first, second).statistic) if np.ptp(first) and np.ptp(second) else 0.0
+
+
+def _over(combine: Callable[[list[float]], float], measures: tuple[Measure, ...]) -> Measure:
+    def measure(table: pl.DataFrame) -> dict[int, float]:
+        found = [each(table) for each in measures]
+        shared = sorted(set.intersection(*(set(each) for each in found)))
+        return {seed: combine([each[seed] for each in found]) for seed in shared}
+
+    return measure
 
 
 def _measured(found: Mapping[Name, BySeed], otherwise: str) -> list[Name]:

@@ -22,12 +22,7 @@ ZOOM = 4
 
 def draw_from_run(run: RunFolder, conditions: Sequence[str] | None, count: int, out: Path) -> Path:
     """Write a PNG with one row of `count` samples for each condition (default: every node)."""
-    if not run.done:
-        raise UserError(f"run {run.address} is not finished: give its `recombine run` command again, it resumes")
-    if not run.weights_path.exists():
-        raise UserError(
-            f"run {run.address} has no weights: it is a computation, or was adopted; train it in another store"
-        )
+    check_drawable(run)
     if out.suffix.lower() != ".png" or out.is_dir():
         raise UserError(f"--out {out}: give the name of a .png file")
     if count < 1:
@@ -38,6 +33,16 @@ def draw_from_run(run: RunFolder, conditions: Sequence[str] | None, count: int, 
     images = sample(model.denoise, config.evaluation.sampler, config.schedule, config.world.image_shape, prompt, key)
     write_whole(out, _sheet_png(images.reshape(-1, count, *images.shape[1:])))
     return out
+
+
+def check_drawable(run: RunFolder) -> None:
+    """Refuse, in one line, a run that no image can be drawn from."""
+    if not run.done:
+        raise UserError(f"run {run.address} is not finished: give its `recombine run` command again, it resumes")
+    if not run.weights_path.exists():
+        raise UserError(
+            f"run {run.address} has no weights: it is a computation, or was imported; train it in another store"
+        )
 
 
 def _sheet_png(images: torch.Tensor) -> bytes:

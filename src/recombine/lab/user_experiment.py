@@ -38,7 +38,8 @@ def load_user_experiment(path: Path, registry: Mapping[str, Experiment]) -> Expe
     if not NAME.fullmatch(path.stem):
         raise UserError(f"{path}: the file's name names the experiment, use letters, digits, - and _ only")
     experiment = _from_python(path) if path.suffix == ".py" else _from_yaml(path, registry)
-    return replace(experiment, file=str(path))
+    study, name = experiment.study or STUDY, experiment.name or path.stem
+    return replace(experiment, file=str(path), study=study, name=name)
 
 
 def _from_yaml(path: Path, registry: Mapping[str, Experiment]) -> Experiment:

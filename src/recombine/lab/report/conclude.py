@@ -116,7 +116,7 @@ def sheet_of_each(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
     """A sheet for each arm, groups down and moments of training across."""
     return {
         f"samples-{arm}": Drawing(
-            sheet_over_time(samples.images, samples.run.groups()),
+            sheet_over_time(samples.images, samples.run.groups(), samples.seed),
             f"Samples over training, arm {arm}, seed {samples.seed}: the same noise in every column of a node.",
         )
         for arm, samples in kept.items()

@@ -28,7 +28,7 @@ def tile(images: NDArray[np.uint8], pad: int = 1, background: int = 255) -> NDAr
     return sheet
 
 
-def sheet_over_time(samples: Mapping[int, NDArray[np.uint8]], nodes: Sequence[str]) -> Figure:
+def sheet_over_time(samples: Mapping[int, NDArray[np.uint8]], nodes: Sequence[str], seed: int = 0) -> Figure:
     """Samples of each node (rows, labelled as given) at each moment (columns): {images seen: [nodes, k, H, W, 3]}."""
     for seen, images in samples.items():
         if images.shape[0] != len(nodes):
@@ -46,10 +46,10 @@ def sheet_over_time(samples: Mapping[int, NDArray[np.uint8]], nodes: Sequence[st
                 axes = panels[row, column]
                 draw_sheet(axes, samples[seen][row][None] if columns == 1 else _fold(samples[seen][row]))
                 if row == 0:
-                    axes.set_title(count_text(seen), fontsize=12, loc="center")
+                    axes.set_title(count_text(seen), fontsize=14, loc="center")
                 if column == 0:
-                    axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=11, color=INK)
-        put_caption(figure, "Columns: images seen.")
+                    axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=13, color=INK)
+        put_caption(figure, f"Seed {seed}. Columns: images seen.")
     return figure
 
 

@@ -37,11 +37,11 @@ STYLE: dict[str, Any] = {
     "savefig.facecolor": "white",
     "axes.facecolor": "white",
     "font.family": "DejaVu Sans",  # shipped with matplotlib, so the same on every machine
-    "font.size": 13,
-    "axes.titlesize": 14,
+    "font.size": 15,
+    "axes.titlesize": 16,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
-    "axes.labelsize": 13,
+    "axes.labelsize": 15,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "text.color": INK,
@@ -55,7 +55,7 @@ STYLE: dict[str, Any] = {
     "grid.linewidth": 0.8,
     "lines.solid_capstyle": "round",
     "legend.frameon": False,
-    "legend.fontsize": 12,
+    "legend.fontsize": 14,
     "svg.fonttype": "path",
     "svg.hashsalt": "recombine",
     "savefig.dpi": 130,
@@ -104,9 +104,9 @@ def seeds_text(n: int) -> str:
 
 def put_caption(figure: Figure, *sentences: str) -> None:
     """Text under the figure, wrapped to its width."""
-    columns = int(figure.get_size_inches()[0] * 13)
+    columns = int(figure.get_size_inches()[0] * 12)
     text = textwrap.fill(" ".join(sentence for sentence in sentences if sentence), columns)
-    figure.supxlabel(text, fontsize=10.5, color="#555555", x=0.01, ha="left", linespacing=1.4)
+    figure.supxlabel(text, fontsize=12, color="#555555", x=0.01, ha="left", linespacing=1.4)
 
 
 def empty_figure(reason: str) -> Figure:
