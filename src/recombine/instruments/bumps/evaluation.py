@@ -12,7 +12,7 @@ from recombine.instruments.bumps.centres import Centres, find_centres, right
 from recombine.instruments.bumps.label_losses import loss_rows
 from recombine.instruments.bumps.subject import KNOWN, NEW, Sampling, Subject, is_known, places
 from recombine.instruments.observation import Observation, Row
-from recombine.instruments.representations.learned_maps import MapLook, map_rows
+from recombine.instruments.representations.learned_maps import MapSettings, map_rows
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 
@@ -50,7 +50,7 @@ class BumpEvaluation(PlacesEvaluation):
 class ClosingEvaluation(PlacesEvaluation):
     """That, and at the end of training what a block holds of every place, and the loss of every label."""
 
-    map: MapLook | None = None
+    map: MapSettings | None = None
     losses: int = Field(default=0, ge=0, description="noise levels at which the loss of every label is measured")
 
     def further(self, subject: Subject) -> list[Row]:

@@ -3,8 +3,8 @@
 Liang et al. 2024 show the block's answers to a grid of labels, reduced to three coordinates (Figs 11c and 15): where
 learning failed they have "less rigid structure". The number beside the picture is the share of neighbours: of as many
 nearest places in the block as a place has neighbours on the grid (8 inside), those that are its neighbours. A flat
-sheet has 1, whatever its size. The same block of the untrained network hears the same labels and says how much of that
-nobody learned; pixels say how much the images have of it.
+sheet has 1, whatever its size. The same block of the untrained network receives the same labels and shows how much of
+that is not learned; pixels show how much of it the images have.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MAP, NEIGHBOURS = "map", "neighbours"
 TIED = 1e-9  # of the largest distance: as far as each other
 
 
-class MapLook(Settings):
-    """Which block is looked at, at the end of training, and how."""
+class MapSettings(Settings):
+    """Which block is mapped at the end of training, and how."""
 
     block: str = "up.0"
     every: int = Field(default=2, ge=1, description="pixels from one place to the next")
@@ -37,25 +37,25 @@ class MapLook(Settings):
     coordinates: int = Field(default=3, ge=1)
 
 
-def map_rows(subject: Subject, look: MapLook, how: SamplerConfig) -> list[Row]:
+def map_rows(subject: Subject, settings: MapSettings, how: SamplerConfig) -> list[Row]:
     """Coordinates of every place in the block at the last step of the generation, and the share of neighbours of the
     block, of the untrained block and of pixels.
     """
     world, model, device = subject.world, subject.sampler.model, subject.device
-    labels = places(world, look.every)
+    labels = places(world, settings.every)
     condition, key = world.condition(labels).to(device), place_keys(world, labels, subject.seeds.sampling).to(device)
     x, sigma = last_step(subject.sampler.denoise, how, subject.schedule, world.image_shape, condition, key)
     fresh = subject.fresh().to(device).eval()
-    held, null = (activations(each, x, sigma, condition, [look.block])[look.block] for each in (model, fresh))
+    held, null = (activations(each, x, sigma, condition, [settings.block])[settings.block] for each in (model, fresh))
     period = float(world.pixels) if world.periodic else None
-    of_pixels = neighbours(world.render(labels).flatten(1), labels, look.every, period)
+    of_pixels = neighbours(world.render(labels).flatten(1), labels, settings.every, period)
     rows: list[Row] = [
-        {"block": look.block, "trained": trained, "instrument": NEIGHBOURS,
-         "value": neighbours(compact(values), labels, look.every, period)}
+        {"block": settings.block, "trained": trained, "instrument": NEIGHBOURS,
+         "value": neighbours(compact(values), labels, settings.every, period)}
         for trained, values in ((True, held), (False, null))
     ]  # fmt: skip
     rows.append({"block": "pixels", "instrument": NEIGHBOURS, "value": of_pixels})
-    found = embed(compact(held), look.how, look.coordinates, subject.seeds.sampling)
+    found = embed(compact(held), settings.how, settings.coordinates, subject.seeds.sampling)
     for (x, y), coordinates in zip((labels - world.margin).tolist(), found.tolist(), strict=True):
         rows += [
             {"x": x, "y": y, "coordinate": i + 1, "instrument": MAP, "value": value}

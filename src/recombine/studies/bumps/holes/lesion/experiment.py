@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recombine.diffusion.samplers import SamplerConfig
-from recombine.instruments.representations.learned_maps import MapLook
+from recombine.instruments.representations.learned_maps import MapSettings
 from recombine.lab.experiment import Budget, Drawing, Experiment
 from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Work
@@ -32,7 +32,7 @@ def lesioned(base: BumpsRun, columns: int) -> BumpsRun:
     bumps = override(base, {"world.pattern": "bump", "world.margin": 0.0, "split.parts": ("2D",),
                             "split.held_out": {"kind": "band", "across": WIDTHS[0]}})  # fmt: skip
     asked = {**bumps.evaluation.model_dump(mode="json"), "kind": "bumps-band", "columns": columns,
-             "map": MapLook().model_dump()}  # fmt: skip
+             "map": MapSettings().model_dump()}  # fmt: skip
     return build(BumpsRun, {**bumps.model_dump(mode="json"), "evaluation": asked})
 
 
