@@ -1,5 +1,7 @@
 """A map of places in a block, drawn as the grid that it is bent from (Liang et al. 2024, Figs 11c and 15)."""
 
+from typing import Any
+
 import matplotlib
 import numpy as np
 import polars as pl
@@ -9,23 +11,20 @@ from numpy.typing import NDArray
 
 from recombine.instruments.representations.learned_maps import MAP
 from recombine.lab.report.kit.style import empty_panel
+from recombine.lab.table import select
 
 OUTSIDE = 0.03  # of the places along an axis: one far away would shrink all others
 Places = dict[tuple[float, float], NDArray[np.float64]]
 """(x, y) in pixels -> coordinates."""
 
 
-def places_of(table: pl.DataFrame, arm: str, seed: int) -> Places:
-    """The first two coordinates of every place of a run; none if it was not looked at."""
-    own = table.filter(
-        (pl.col("arm") == arm) & (pl.col("seed") == seed) & pl.col("instrument").is_in([f"{MAP}.1", f"{MAP}.2"])
-    )
-    values = {(node, name): value for node, name, value in own.select("node", "instrument", "value").iter_rows()}
-    found: Places = {}
-    for node in dict.fromkeys(own["node"]):
-        across, down = node.split(",")
-        found[float(across), float(down)] = np.array([values[node, f"{MAP}.{i}"] for i in (1, 2)])
-    return found
+def places_of(table: pl.DataFrame, **where: Any) -> Places:
+    """The first two coordinates of every place of one run; none if it was not measured."""
+    rows = select(table, MAP, coordinate=[1, 2], **where).sort("x", "y", "coordinate")
+    found: dict[tuple[float, float], list[float]] = {}
+    for x, y, value in rows.select("x", "y", "value").iter_rows():
+        found.setdefault((x, y), []).append(value)
+    return {place: np.array(coordinates) for place, coordinates in found.items()}
 
 
 def draw_map(axes: Axes, places: Places, held_out: tuple[float, float] | None = None) -> None:
@@ -39,10 +38,10 @@ def draw_map(axes: Axes, places: Places, held_out: tuple[float, float] | None = 
     shade = matplotlib.colormaps["viridis"]
     lines, colors = [], []
     for x, y in places:
-        for axis, own in ((0, columns), (1, rows)):
-            after = own.index((x, y)[axis]) + 1
-            if after < len(own):
-                other = (own[after], y) if axis == 0 else (x, own[after])
+        for axis, line in ((0, columns), (1, rows)):
+            after = line.index((x, y)[axis]) + 1
+            if after < len(line):
+                other = (line[after], y) if axis == 0 else (x, line[after])
                 if other in places:
                     lines.append([places[x, y], places[other]])
                     colors.append(shade((x - columns[0]) / max(columns[-1] - columns[0], 1e-9)))

@@ -1,4 +1,4 @@
-"""Pieces of figures that show accuracy over the size of what was held out."""
+"""Accuracy over the size of what was held out."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from recombine.lab.report.kit.style import INK
 from recombine.lab.statistics import mean_intervals
 
-CROSS: dict[str, Any] = {"marker": "x", "markersize": 9, "markeredgewidth": 2.2, "linestyle": "none", "zorder": 4}
-"""How the exact score of recall is marked."""
+CROSS: dict[str, Any] = {"marker": "x", "markersize": 10, "markeredgewidth": 2.4, "linestyle": "none", "zorder": 4}
+"""How the exact score of the nearest-label baseline is marked."""
 
 
 def sweep_line(
@@ -26,11 +26,11 @@ def sweep_line(
         for row in values:
             axes.plot(at, row, marker, color=color, markersize=4, alpha=0.45, markeredgewidth=0, zorder=2.5)
     axes.plot(
-        at, values.mean(axis=0), color=color, linewidth=3, marker=marker, markersize=8, markeredgecolor="white",
+        at, values.mean(axis=0), color=color, linewidth=3, marker=marker, markersize=9, markeredgecolor="white",
         zorder=3, label=name,
     )  # fmt: skip
 
 
-def cross_mark() -> Line2D:
-    """The mark of recall, for a legend."""
-    return Line2D([], [], color=INK, **CROSS)
+def cross_mark(label: str) -> Line2D:
+    """The mark of the baseline, for a legend."""
+    return Line2D([], [], color=INK, label=label, **CROSS)

@@ -4,30 +4,27 @@
 one stripe is outside ("1D"). *Split.* A cross is held out: x in [13, 19], or y. Arm 2D sees the crossings that are
 left; 1D sees lone stripes alone, over the full range; 2D+1D sees both; 1D+rim sees no crossing, but stripes whose
 partner just shows at the edge.
-*Model.* A U-Net that is told sinusoids of the raw label in every block. *Measured.* Where the stripes of samples
-cross, at every pixel: x, y and both, by region. *Null.* The memoriser of each training set.
+*Model.* A U-Net that receives sinusoids of the raw label in every block. *Measured.* Where the stripes of samples
+cross, at every pixel: x, y and both, by region. *Beside it.* The nearest-label baseline of each training set.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from recombine.denoisers.configs import ConditionConfig, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import LinearSchedule
 from recombine.instruments.bumps.evaluation import BumpEvaluation
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Work
 from recombine.settings import override
-from recombine.studies.bumps._shared.memoriser import memoriser
-from recombine.studies.bumps.crossing.compose import claims
+from recombine.studies.bumps._shared.columns import DATA, data_of
+from recombine.studies.bumps._shared.nearest_label import baseline_of, model_of, sampled_nearest_label
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import Cross, LabelSplit
-
-if TYPE_CHECKING:
-    import polars
 
 FULL = BumpsRun(
     world=BumpsWorld(pattern="stripes", margin=6),
@@ -66,41 +63,18 @@ PARTS: dict[str, dict[str, object]] = {
 }
 
 
-def arms(base: BumpsRun, names: tuple[str, ...], null_step: float) -> dict[str, Work]:
-    """A run for each training set, and its memoriser."""
+def arms(base: BumpsRun, names: tuple[str, ...], step: float) -> dict[str, Work]:
+    """A run for each training set, and its nearest-label baseline with labels `step` px from each other."""
     runs = {name: override(base, PARTS[name]) for name in names}
-    return {**runs, **{claims.null_of(name): memoriser(run, null_step) for name, run in runs.items()}}
+    return {**runs, **{baseline_of(name): sampled_nearest_label(run, step) for name, run in runs.items()}}
 
 
-def draw(table: polars.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
-    """Accuracy by region for each training set, and how it came."""
-    from recombine.studies.bumps.crossing.compose import figures
+def of_arm(config: Any) -> dict[str, str]:
+    """Which parts of the label space an arm is about, and what answers there."""
+    return {"data": data_of(config.split), "model": model_of(config)}
 
-    return {
-        "figure": Drawing(
-            figures.by_region(table, config),
-            "Where stripes are right, by region and coordinate, for each training set; lines: the memoriser of that "
-            "set. Below: regions, and crossings that were never seen over training.",
-        )
-    }
-
-
-SEEN = (
-    "2D and 2D+1D are as the paper says, and the memoriser tells what it means: a model of 2D scores in every region "
-    "what recall of the nearest label scores by the darkest pixel, in all five seeds (0.286 in the arms, 0.082 where "
-    "they meet), so that nothing is composed there; 2D+1D has 0.97, 0.94 and 0.98 of what it never saw, where recall "
-    "gives 0.34, 0.34 and 0.08. C2n fails by the darkest pixel; by the fine estimate 2D is a little beyond recall "
-    "(0.37 and 0.42 of the held-out coordinate).",
-    "C7 fails and C6 is undecided (0.13 to 0.31, where below 0.15 is asked for), and for both one reason can be seen: "
-    "models that saw lone stripes alone were still learning when training ended. 1D draws both stripes in the right "
-    "places, faintly and without a dark crossing (0.22 by the darkest pixel, 0.64 fine, one dark spot in 0.07), where "
-    "its memoriser draws one stripe alone. 1D+rim ranges from 0.29 to 0.76 over seeds where the arms meet (fine: 0.39 "
-    "to 1.00). In three times the time (`longer`) 1D has 0.44 of the crossings and 1D+rim 0.74.",
-)
 
 EXPERIMENT = Experiment(
-    study="bumps",
-    name="compose",
     question="Does a model that saw each factor alone put both together where it never saw them cross?",
     figure="Liang et al. 2024, Figs. 4 a-f, 9, 10",
     budgets={
@@ -110,24 +84,23 @@ EXPERIMENT = Experiment(
         ),
         "full": Budget(arms(FULL, tuple(PARTS), 0.25), 5, "32 px, four training sets of five seeds, on one GPU"),
     },
-    claims=claims.COMPOSE,
-    draw=draw,
-    seen=SEEN,
-    notes=(
-        "Held out is x in [13, 19] OR y: the arms are tested too. Labels are a tenth of a pixel apart, from 0.1 to the "
-        "edge; the image is the middle of the label space (the paper says 44 x 44 and 32 x 32, not where).",
+    columns=DATA,
+    of_arm=of_arm,
+    assumptions=(
+        "Held out is x in [13, 19] OR y: the arms are tested too. There is a label every tenth of a pixel, from 0.1 to "
+        "the edge; the image is the middle of the label space (the paper says 44 x 44 and 32 x 32, not where).",
         "Without the rim a lone stripe's partner shows less than half a grey level at the edge of the image: 4.7 px "
         "beyond it, the outer 22 of 60 layers of labels at the low sides and 13 at the high ones.",
         "Accuracy is by the darkest pixel, as in the paper, but a blank image is wrong: the paper takes the centroid "
         "of all that is dark where there is no object or several, which puts a blank into the middle of the held-out "
-        "cross. `paper.*` has that reading, `fine.*` fits a template to a tenth of a pixel.",
-        "The memoriser has labels a quarter of a pixel apart: next to a hold-out its nearest label is then nearer to "
+        "cross. `paper.*` counts as the paper does, `fine.*` fits a template to a tenth of a pixel.",
+        "The baseline has a label every quarter of a pixel: next to a hold-out its nearest label is then nearer to "
         "the pixel asked for than to any other, as with the tenths that models are trained on.",
         "Network (none is published): three levels down and up with attention from the second on, widths 32, 64, 128, "
         "128, one group norm over all channels, GELU, sinusoids of t, x and y without a trained embedding, one linear "
         "map to every block. 1,000 steps, linear; the paper does not say how long it trained.",
         "Every model sees 160,000 images at a rate of 3e-3 that falls to 0. Chosen by single runs of `2D+1D`: at 1e-3 "
         "all crossings were fine after 160,000 images, at 3e-3 after 100,000 (by the darkest pixel 0.92, arms 0.88).",
-        "At laptop: 16 px, stripes of 0.75, x or y in [6, 11] held out, labels a quarter of a pixel apart.",
+        "At laptop: 16 px, stripes of 0.75, x or y in [6, 11] held out, a label every quarter of a pixel.",
     ),
 )

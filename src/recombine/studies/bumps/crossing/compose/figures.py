@@ -1,80 +1,114 @@
-"""The figure of composition (Liang et al. 2024, Fig. 4)."""
+"""The figures of composition (Liang et al. 2024, Fig. 4)."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
-from recombine.lab.claims import NotMeasured
-from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.curves import band_caption, draw_series
-from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
-from recombine.lab.table import group_curves
+from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.rules import average, mean
+from recombine.lab.table import Curve, mean_curves, select
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.bar_figure import bar, memoriser_mark, trained_arms
-from recombine.studies.bumps.crossing.compose.claims import accuracy, null_of
+from recombine.studies.bumps._shared.bar_figure import Bars, bar_legend, draw_bars
+from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
+from recombine.studies.bumps.crossing.compose.claims import NEVER_SEEN, right
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
 
 REGIONS = {
     SEEN: ("seen", "#d9d9d9"), VERTICAL: ("vertical\narm", "#9ecae1"), HORIZONTAL: ("horizontal\narm", "#fdd0a2"),
-    INTERSECTION: ("inter-\nsection", "#e6550d"),
+    INTERSECTION: ("where\nthey cross", "#e6550d"),
 }  # fmt: skip
 COORDINATES = {"x": "#3182bd", "y": "#e6a03c", "both": "#404040"}
-NEVER_SEEN = (VERTICAL, HORIZONTAL, INTERSECTION)
-WIDTH = 0.26
+HELD = (VERTICAL, HORIZONTAL, INTERSECTION)
 
 
-def by_region(table: pl.DataFrame, config: BumpsRun) -> Figure:
-    """The regions, a panel for each training set; below, the crossings never seen over training."""
-    arms = trained_arms(table)
-    columns = len(arms) + 1
+def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+    """Accuracy by region for each training set, and how it came."""
+    return {
+        "figure": Drawing(
+            by_region(table),
+            "Where stripes are right, by region and coordinate, for each training set; black: the nearest-label "
+            "baseline of that set.",
+        ),
+        "training": Drawing(
+            over_training(table, config), "The regions, and stripes in places that were never seen, over training."
+        ),
+    }
+
+
+def by_region(table: pl.DataFrame) -> Figure:
+    """A panel for each training set: x, y and both by region, beside the baseline."""
+    trained = trained_sets(table)
     with house_style():
-        figure = Figure(figsize=(4.5 * columns, 10.2), layout="constrained")
-        above, below = figure.subfigures(2, 1, squeeze=False)[:, 0]
-        first, *panels = above.subplots(1, columns, squeeze=False)[0]
-        _map(first, config)
-        for axes, arm in zip(panels, arms, strict=True):
-            _bars(axes, table, arm)
-        titles = {"darkest": "never seen, by the darkest pixel", "fine": "never seen, by the fine estimate"}
-        for axes, (how, title) in zip(below.subplots(1, 2, sharey=True), titles.items(), strict=True):
-            axes.set_title(title)
-            draw_series(axes, {arm: group_curves(table, f"{how}.both", arm, NEVER_SEEN) for arm in arms})
-        handles: list[Artist] = [Patch(color=color, label=name) for name, color in COORDINATES.items()]
-        handles.append(memoriser_mark())
-        above.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+        figure = Figure(figsize=(14, 5.2 * max(1, (len(trained) + 1) // 2) + 1.2), layout="constrained")
+        panels = figure.subplots(max(1, (len(trained) + 1) // 2), min(2, max(1, len(trained))), squeeze=False)
+        for axes in panels.flat:
+            axes.set_visible(False)
+        shown: list[Bars] = []
+        for axes, data in zip(panels.flat, trained, strict=False):
+            axes.set_visible(True)
+            shown = [_bars(table, data, what, color) for what, color in COORDINATES.items()]
+            draw_bars(axes, [name for name, _ in REGIONS.values()], shown)
+            never = mean(right(average, NEVER_SEEN, data)(table))
+            axes.set_title(f"Trained on {data}: {never:.0%} right where never seen")
+        if shown:
+            bar_legend(figure, shown)
         put_caption(
             figure,
-            "Top: share of labels whose sample is right in x, in y and in both, by the darkest pixel; dots are seeds, "
-            "black lines the memoriser of that training set. `seen` are places where crossings were seen, in 1D and "
-            "1D+rim by no model. Bottom: both right, mean over the three held-out regions.",
-            band_caption(table.filter(pl.col("arm").is_in(arms))["seed"].n_unique()),
+            "Share of labels whose sample is right in x, in y and in both, by the darkest pixel, at the end of "
+            f"training; dots: seeds, {seeds_text(_seeds(table))}; black: the nearest-label baseline of the training "
+            "set. `seen` are places where crossings were seen, in 1D and 1D+rim by no model. Titles: both right, mean "
+            "over the three other regions.",
         )
     return figure
 
 
-def _bars(axes: Axes, table: pl.DataFrame, arm: str) -> None:
-    axes.set_title(f"trained on {arm}")
-    for place, region in enumerate(REGIONS):
-        for offset, (what, color) in zip((-WIDTH, 0, WIDTH), COORDINATES.items(), strict=True):
-            at = place + offset
-            values = _values(table, arm, region, what)
-            if not values:
-                continue
-            bar(axes, at, WIDTH, color, values, next(iter(_values(table, null_of(arm), region, what)), None))
-    axes.set_xticks(range(len(REGIONS)), [name for name, _ in REGIONS.values()])
-    accuracy_axis(axes)
+def over_training(table: pl.DataFrame, config: BumpsRun) -> Figure:
+    """The regions; crossings never seen over training, by either estimate."""
+    trained = trained_sets(table)
+    with house_style():
+        figure = Figure(figsize=(17, 6.4), layout="constrained")
+        first, *panels = figure.subplots(1, 3)
+        _map(first, config)
+        names = {"darkest": "darkest pixel", "fine": "fine estimate"}
+        for axes, (how, name) in zip(panels, names.items(), strict=True):
+            curves = {data: _never_seen(table, data, how) for data in trained}
+            draw_series(axes, {data: list(each.values()) for data, each in curves.items()})
+            axes.set_title(f"Where never seen, by the {name}")
+        put_caption(
+            figure,
+            "Both coordinates right, mean over the three held-out regions.",
+            band_caption(_seeds(table)),
+        )
+    return figure
 
 
-def _values(table: pl.DataFrame, arm: str, region: str, what: str) -> list[float]:
-    try:
-        return [each[0] for each in accuracy(table, arm, [(region, what)]).values()]
-    except NotMeasured:
-        return []
+def trained_sets(table: pl.DataFrame) -> list[str]:
+    """The training sets that models were trained on, in the order of the table."""
+    return list(dict.fromkeys(select(table, model=TRAINED)["data"].to_list()))
+
+
+def _never_seen(table: pl.DataFrame, data: str, how: str) -> dict[int, Curve]:
+    return mean_curves(table, f"{how}.both", "region", data=data, model=TRAINED, region=HELD)
+
+
+def _bars(table: pl.DataFrame, data: str, what: str, color: str) -> Bars:
+    values, baselines = (
+        [right(average, [(region, what)], data, model=model)(table) for region in REGIONS]
+        for model in (TRAINED, NEAREST)
+    )
+    return Bars(what, color, values, baselines)
+
+
+def _seeds(table: pl.DataFrame) -> int:
+    return select(table, model=TRAINED)["seed"].n_unique()
 
 
 def _map(axes: Axes, config: BumpsRun) -> None:
@@ -94,10 +128,10 @@ def _map(axes: Axes, config: BumpsRun) -> None:
     for name in dict.fromkeys(names):
         x, y = (labels - config.world.margin)[[i for i, other in enumerate(names) if other == name]].T
         at = (float(x.min()), float(y.min())) if name == SEEN else (float(x.median()), float(y.min()))
-        side = "left" if name in (SEEN, HORIZONTAL) else "center"
         if name == HORIZONTAL:
             at = (float(x.min()), float(y.median()))
-        axes.text(*at, REGIONS[name][0], ha=side, va="top", fontsize=11)
-    axes.set(title="regions of the label space", xlabel="x", ylabel="y")
+        text = REGIONS[name][0].replace("horizontal\n", "horizontal ")
+        axes.text(*at, text, ha="left" if name in (SEEN, HORIZONTAL) else "center", va="top", fontsize=13)
+    axes.set(title="Regions of labels", xlabel="x", ylabel="y")
     axes.grid(False)
     return None
