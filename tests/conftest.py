@@ -111,12 +111,13 @@ def coarse_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    from recombine.lab.report import conclude, figures
+    from recombine.lab.report import conclude
+    from recombine.lab.report.kit.style import house_style
 
     def save(figure: Figure, path: Path) -> list[Path]:
         figure.set_dpi(40)
         canvas = FigureCanvasAgg(figure)
-        with figures.house_style():
+        with house_style():
             canvas.draw()
         painted = path.with_name(path.name + ".png")
         Image.fromarray(np.asarray(canvas.buffer_rgba())).save(painted)

@@ -3,7 +3,26 @@ import math
 import pytest
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.rules import least, less, mean, rank_correlation
+from recombine.lab.rules import (
+    Rule,
+    above,
+    below,
+    between,
+    difference,
+    final,
+    highest_of,
+    in_every_seed,
+    least,
+    less,
+    lowest_of,
+    mean,
+    ordered,
+    rank_correlation,
+    ratio,
+    rising,
+)
+from recombine.lab.table import make_table
+from support.tables import rows_of
 
 
 def test_differences_are_of_seeds_that_have_both() -> None:
@@ -27,3 +46,58 @@ def test_what_does_not_vary_is_not_ranked() -> None:
     assert rank_correlation([1, 2, 3], [1, 4, 9]) == pytest.approx(1)
     assert rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
     assert rank_correlation([1, 2, 3], [5, 5, 5]) == rank_correlation([2, 2], [0, 1]) == 0
+
+
+TABLE = make_table(
+    rows_of(
+        lambda row: {"near": 1.0, "far": 2.0}[row["arm"]] + 0.01 * row["seed"],
+        arm=["near", "far"], seed=range(5), instrument="time",
+    ),
+    {},
+)  # fmt: skip
+NEAR, FAR = final("time", arm="near"), final("time", arm="far")
+NEVER = final("time", arm="nowhere")
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict"),
+    [
+        (above(FAR, 1.9), "holds"),
+        (above(FAR, 3), "fails"),
+        (below(NEAR, 2), "holds"),
+        (below(NEAR, 0.5), "fails"),
+        (between(ratio(FAR, NEAR), 1.5, 2.5), "holds"),
+        (between(ratio(FAR, NEAR), 3, 4), "fails"),
+        (above(difference(FAR, NEAR), 1 - 1e-9), "holds"),
+        (below(lowest_of({"a": FAR, "b": NEAR}), 1.5), "holds"),
+        (above(highest_of({"a": FAR, "b": NEAR}), 1.5), "holds"),
+        (ordered(NEAR, FAR), "holds"),
+        (ordered(FAR, NEAR), "fails"),
+        (in_every_seed(rising(NEAR, FAR)), "holds"),
+    ],
+)
+def test_each_rule_has_a_known_answer(rule: Rule, verdict: str) -> None:
+    judgement = rule(TABLE)
+    assert (judgement.verdict, judgement.n) == (verdict, 5)
+
+
+def test_few_seeds_decide_nothing() -> None:
+    few = TABLE.filter(TABLE["seed"] < 4)
+    assert {rule(few).verdict for rule in (above(FAR, 1.9), above(FAR, 3), ordered(NEAR, FAR))} == {"undecided"}
+
+
+@pytest.mark.parametrize("rule", [above(NEVER, 0), ordered(NEAR, NEVER), between(ratio(FAR, NEVER), 0, 1)])
+def test_what_was_not_measured_is_not_judged(rule: Rule) -> None:
+    with pytest.raises(NotMeasured):
+        rule(TABLE)
+
+
+def test_a_note_may_be_computed() -> None:
+    assert above(FAR, 1, lambda table: f"{table.height} rows")(TABLE).note == "10 rows"
+    assert above(FAR, 1, "as it is")(TABLE).note == "as it is"
+
+
+def test_a_ratio_to_nothing_is_not_finite_and_so_not_judged() -> None:
+    nothing = make_table(rows_of(0.0, arm="near", seed=range(5), instrument="time"), {})
+    with pytest.raises(NotMeasured, match="finite"):
+        above(ratio(NEAR, NEAR), 1)(nothing)

@@ -43,14 +43,19 @@ def experiment_folders() -> dict[str, Path]:
 class Registry(Mapping[str, "Experiment"]):
     """Every experiment by its address; the one that is asked for is imported then."""
 
+    def __init__(self) -> None:
+        self._known: dict[Path, Experiment] = {}
+
     def __getitem__(self, address: str) -> Experiment:
         from recombine.lab.experiment import complete
 
         folder = experiment_folders()[address]
-        package = package_of(folder)
-        experiment: Experiment = importlib.import_module(f"{package}.experiment").EXPERIMENT
-        study, _, name = address.partition("/")
-        return complete(experiment, package, folder, study, name)
+        if folder not in self._known:
+            package = package_of(folder)
+            experiment = importlib.import_module(f"{package}.experiment").EXPERIMENT
+            study, _, name = address.partition("/")
+            self._known[folder] = complete(experiment, package, folder, study, name)
+        return self._known[folder]
 
     def __iter__(self) -> Iterator[str]:
         return iter(experiment_folders())

@@ -1,3 +1,5 @@
+"""Evidence: what is kept of an experiment, and that it is judged and drawn again from that alone."""
+
 import io
 import json
 from pathlib import Path
@@ -6,30 +8,42 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from recombine.errors import RunFailed
+from recombine.errors import RunFailed, UserError
 from recombine.lab.claims import read_claims, read_results
 from recombine.lab.experiment import Plan, make_plan
-from recombine.lab.publish.evidence import _lean, publish, renew, results_page
+from recombine.lab.publish import evidence
+from recombine.lab.publish.evidence import keep_picture, packed, publish, renew
+from recombine.lab.publish.pages import experiment_page
 from recombine.lab.store import Store
 from recombine.studies import EXPERIMENTS
-from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/emergence"]
 
 
-def test_small_objects_keep_their_colours() -> None:
-    """Hundreds of greys and a few coloured pixels: 256 colours would be greys."""
+def png(pixels: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(pixels.astype(np.uint8)).save(buffer, format="PNG", compress_level=0)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("colours", [3, 256, 4000])
+def test_pictures_keep_every_colour_in_fewer_bytes(colours: int) -> None:
     rng = np.random.default_rng(0)
-    ground = np.tile(np.linspace(60, 200, 256)[None, :, None], (64, 1, 3)) + rng.normal(0, 6, (64, 256, 3))
-    picture = ground.clip(0, 255).astype(np.uint8)
-    for place in range(32):  # small objects of many colours
-        picture[4:8, 8 * place : 8 * place + 4] = rng.integers(0, 255, 3)
-    whole = io.BytesIO()
-    Image.fromarray(picture).save(whole, format="PNG")
-    with Image.open(io.BytesIO(_lean(whole.getvalue()))) as kept:
-        assert (np.asarray(kept.convert("RGB")) == picture).all()
-    flat = io.BytesIO()
-    Image.fromarray(np.full((64, 256, 3), 90, dtype=np.uint8)).save(flat, format="PNG")
-    with Image.open(io.BytesIO(_lean(flat.getvalue()))) as kept:
-        assert kept.mode == "P"
+    shades = rng.integers(0, 256, (colours, 3))
+    whole = png(np.tile(shades[rng.permutation(64 * 128) % colours], 1).reshape(64, 128, 3))
+    small = packed(whole)
+    assert len(small) < len(whole)
+    with Image.open(io.BytesIO(small)) as kept, Image.open(io.BytesIO(whole)) as before:
+        assert (np.asarray(kept.convert("RGB")) == np.asarray(before)).all()
+        assert kept.mode == ("P" if colours <= 256 else "RGB")
+
+
+def test_a_drawing_too_large_to_clone_is_kept_as_png_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "LARGEST_SVG", 100)
+    keep_picture(tmp_path / "a.svg", b"<svg/>")
+    assert (tmp_path / "a.svg").read_bytes() == b"<svg/>"
+    keep_picture(tmp_path / "a.svg", b"x" * 101)
+    assert not (tmp_path / "a.svg").exists()
 
 
 @pytest.fixture
@@ -37,36 +51,20 @@ def plan() -> Plan:
     return make_plan(EXPERIMENT, "smoke")
 
 
-def test_evidence_is_published_read_and_put_on_one_page(plan: Plan, smoke_store: Path, tmp_path: Path) -> None:
+def test_evidence_is_published_with_a_page(plan: Plan, smoke_store: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     target = publish(plan, Store(smoke_store), results)
     assert target == results / "concept-graphs" / "emergence"
-    names = {p.name for p in target.iterdir()}
-    pictures = {"figure.png", "cube.png", "judges.png", "samples-continuous.png"}
-    assert names == {"claims.json", "table.parquet", "provenance.json"} | pictures
+    names = {path.name for path in target.iterdir()}
+    assert {"claims.json", "table.parquet", "provenance.json", "README.md", "figure.png", "figure.svg"} <= names
     source = Store(smoke_store).experiment("concept-graphs", "emergence", "smoke")
-    assert all((target / name).read_bytes() == (source / name).read_bytes() for name in names - pictures)
-    for name in pictures:  # in fewer colours: less to keep, the same to the eye
-        with Image.open(target / name) as lean, Image.open(source / name) as full:
-            pairs = [np.asarray(image.convert("RGB"), dtype=float) for image in (lean, full)]
-        assert np.abs(pairs[0] - pairs[1]).mean() < 4
-        assert (target / name).stat().st_size < (source / name).stat().st_size
+    for name in ("claims.json", "table.parquet", "provenance.json"):
+        assert (target / name).read_bytes() == (source / name).read_bytes()
+    for path in target.glob("*.png"):
+        with Image.open(path) as kept, Image.open(source / path.name) as before:
+            assert (np.asarray(kept.convert("RGB")) == np.asarray(before.convert("RGB"))).all()
     claims = read_results(results)
     assert claims == json.loads((source / "claims.json").read_text())
-    page = (tmp_path / "RESULTS.md").read_text()
-    assert page == results_page(results)
-    assert all(paragraph in page for paragraph in EXPERIMENT.seen)
-    assert "## concept-graphs/emergence" in page
-    for claim in claims:
-        assert f"| {claim['claim']} | {claim['says']} | {claim['paper']} |" in page
-    assert page.count("**undecided**") == len(claims)
-    assert all(f"](results/concept-graphs/emergence/{name})" in page for name in pictures)
-    assert "recombine run concept-graphs/emergence --budget smoke --seeds 1" in page
-
-
-def test_nothing_published_is_an_empty_page(tmp_path: Path) -> None:
-    assert read_results(tmp_path / "results") == []
-    assert results_page(tmp_path / "results").startswith("# Results")
 
 
 def test_evidence_is_judged_and_drawn_again_from_its_own_table(plan: Plan, smoke_store: Path, tmp_path: Path) -> None:
@@ -77,17 +75,11 @@ def test_evidence_is_judged_and_drawn_again_from_its_own_table(plan: Plan, smoke
     (target / "figure.png").unlink()
     assert renew(EXPERIMENT, results) == json.loads(before["claims.json"])
     assert {path.name: path.read_bytes() for path in target.iterdir()} == before
-    assert (tmp_path / "RESULTS.md").read_text() == results_page(results)
 
 
-def test_the_page_says_what_is_missing(plan: Plan, smoke_store: Path, tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    source = publish(plan, Store(smoke_store), results) / "provenance.json"
-    facts = json.loads(source.read_text())
-    assert facts["missing"] == 0
-    assert "not complete" not in results_page(results)
-    source.write_text(json.dumps(facts | {"missing": 3}))
-    assert f"not complete: 3 of {facts['runs'] + 3} runs are missing" in results_page(results)
+def test_what_is_not_published_cannot_be_renewed(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing of concept-graphs/emergence is published"):
+        renew(EXPERIMENT, tmp_path)
 
 
 def test_damaged_claims_are_one_line(tmp_path: Path) -> None:
@@ -107,3 +99,9 @@ def test_published_runs_have_the_settings_that_the_experiment_has_now(path: Path
     address = f"{path.parent.parent.name}/{path.parent.name}"
     planned = {run.address for run in make_plan(EXPERIMENTS[address], source["budget"]).runs}
     assert {member["address"] for member in source["members"]} <= planned
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: f"{path.parent.parent.name}/{path.parent.name}")
+def test_every_committed_page_is_the_one_that_its_evidence_gives(path: Path) -> None:
+    experiment = EXPERIMENTS[f"{path.parent.parent.name}/{path.parent.name}"]
+    assert (path.parent / "README.md").read_text(encoding="utf-8") == experiment_page(experiment, path.parent)

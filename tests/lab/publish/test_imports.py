@@ -11,11 +11,12 @@ from recombine.errors import UserError
 from recombine.files import write_json
 from recombine.lab.experiment import Plan, make_plan
 from recombine.lab.publish.evidence import publish
-from recombine.lab.publish.imports import adopt
+from recombine.lab.publish.imports import import_published
 from recombine.lab.report.conclude import conclude
 from recombine.lab.store import Store
 from recombine.studies import EXPERIMENTS
-from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/emergence"]
 
 
 @pytest.fixture
@@ -33,9 +34,9 @@ def results(plan: Plan, smoke_store: Path, tmp_path: Path) -> Path:
     return tmp_path / "results"
 
 
-def test_adopted_runs_are_judged_as_if_they_had_been_trained_here(plan: Plan, results: Path, tmp_path: Path) -> None:
+def test_imported_runs_are_judged_as_if_they_had_been_trained_here(plan: Plan, results: Path, tmp_path: Path) -> None:
     store = Store(tmp_path / "new")
-    assert adopt(plan, results, store) == (len(plan.runs), 0)
+    assert import_published(plan, results, store) == (len(plan.runs), 0)
     assert all(store.run(run.address).done for run in plan.runs)
     conclude(plan, store)
     made, given = store.experiment("concept-graphs", "emergence", "smoke"), results / "concept-graphs" / "emergence"
@@ -48,7 +49,7 @@ def test_adopted_runs_are_judged_as_if_they_had_been_trained_here(plan: Plan, re
 def test_runs_of_other_settings_are_left(results: Path, tmp_path: Path) -> None:
     changed = make_plan(EXPERIMENT, "smoke", overrides={"training.batch": 8})
     store = Store(tmp_path / "new")
-    assert adopt(changed, results, store) == (0, len(changed.runs))
+    assert import_published(changed, results, store) == (0, len(changed.runs))
     assert list(store.runs()) == []
 
 
@@ -57,7 +58,7 @@ def test_a_run_that_is_done_here_stays_as_it_is(plan: Plan, results: Path, smoke
     shutil.copytree(smoke_store, own)
     run = Store(own).run(plan.runs[0].address)
     before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name != "lock"}
-    adopt(plan, results, Store(own))
+    import_published(plan, results, Store(own))
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -65,14 +66,14 @@ def test_a_run_begun_here_is_replaced_by_the_published_one(plan: Plan, results: 
     store, other = Store(tmp_path / "new"), Store(tmp_path / "other")
     run = store.run(plan.runs[0].address)
     run.append([{"images_seen": 0, "node": "000", "distance": 0, "instrument": "half", "value": 1.0}])
-    adopt(plan, results, store)
-    adopt(plan, results, other)
+    import_published(plan, results, store)
+    import_published(plan, results, other)
     assert run.rows() == other.run(run.address).rows()
 
 
 def test_evidence_that_is_missing_is_one_line(plan: Plan, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nothing of concept-graphs/emergence is published"):
-        adopt(plan, tmp_path / "none", Store(tmp_path / "new"))
+        import_published(plan, tmp_path / "none", Store(tmp_path / "new"))
 
 
 def test_older_evidence_shares_its_cost_out_evenly(plan: Plan, results: Path, tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_older_evidence_shares_its_cost_out_evenly(plan: Plan, results: Path, tm
             del member[key]
     write_json(path, source)
     store = Store(tmp_path / "new")
-    adopt(plan, results, store)
+    import_published(plan, results, store)
     conclude(plan, store)
     made = json.loads((store.experiment("concept-graphs", "emergence", "smoke") / "provenance.json").read_text())
     for key in ("runs", "images_seen", "machines", "trained"):
@@ -96,7 +97,7 @@ PUBLISHED = Path(__file__).parents[3] / "results"
 
 
 @pytest.mark.parametrize("address", ["concept-graphs/toy", "bumps/torus"])
-def test_what_this_project_has_published_can_be_gone_on_with(address: str, tmp_path: Path) -> None:
+def test_what_this_project_has_published_can_be_added_to(address: str, tmp_path: Path) -> None:
     plan = make_plan(EXPERIMENTS[address], "full")
-    count, others = adopt(plan, PUBLISHED, Store(tmp_path))
+    count, others = import_published(plan, PUBLISHED, Store(tmp_path))
     assert (count, others) == (len(plan.runs), 0)
