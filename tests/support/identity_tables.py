@@ -9,29 +9,17 @@ from recombine.lab.experiment import BUDGETS, Experiment
 from recombine.lab.table import make_table
 from recombine.runs.work import Computation
 
-Reading = tuple[str, str, str, float | None]
-"""Arm, node, instrument, value."""
+
+def by_hand(experiment: Experiment, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """These rows, of one seed."""
+    return make_table([{"seed": 0, **row} for row in rows], experiment.columns)
 
 
-def by_hand(readings: Iterable[Reading]) -> pl.DataFrame:
-    """One seed, no time."""
-    return make_table([("study", "experiment", arm, 0, 0, node, None, name, v) for arm, node, name, v in readings])
-
-
-def counts(arm: str, node: str, numbers: Mapping[str, float]) -> list[Reading]:
-    """Several instruments of a node."""
-    return [(arm, node, name, float(value)) for name, value in numbers.items()]
-
-
-def computed(arms: Mapping[str, Computation]) -> pl.DataFrame:
+def computed(experiment: Experiment, arms: Mapping[str, Computation]) -> pl.DataFrame:
     """What these computations give, as the lab stores it."""
-    return make_table(
-        [
-            ("study", "experiment", arm, 0, row["images_seen"], row["node"], None, row["instrument"], row["value"])
-            for arm, config in arms.items()
-            for row in config.rows()
-        ]
-    )
+    shared = experiment.arm_columns(arms)
+    rows = [{"arm": arm, **shared.get(arm, {}), **row} for arm, config in arms.items() for row in config.rows()]
+    return by_hand(experiment, rows)
 
 
 def arms_of(experiment: Experiment, budget: str) -> dict[str, Any]:

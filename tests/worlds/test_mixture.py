@@ -27,7 +27,7 @@ def test_second_moment_by_hand() -> None:
     torch.testing.assert_close(with_origin.second_moment(), expected)
     torch.testing.assert_close(with_origin.mean(), torch.tensor([1 / 3, 2 / 3, 0], dtype=torch.float64))
     as_variance = torch.tensor([0.1 + 1 / 2, 0.3 + 4 / 2, 0], dtype=torch.float64)
-    torch.testing.assert_close(SMALL.replace(reading="variance").second_moment(), as_variance)
+    torch.testing.assert_close(SMALL.replace(spread_as="variance").second_moment(), as_variance)
 
 
 def test_centres_lie_on_the_axes_and_the_probe_on_all_of_them() -> None:
@@ -44,12 +44,12 @@ def test_centres_lie_on_the_axes_and_the_probe_on_all_of_them() -> None:
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(1, 4), st.booleans(), st.sampled_from(["deviation", "variance"]), st.integers(0, 1000))
-def test_points_have_the_moments_the_world_says(concepts: int, origin: bool, reading: str, seed: int) -> None:
+def test_points_have_the_moments_the_world_says(concepts: int, origin: bool, spread_as: str, seed: int) -> None:
     world = MixtureWorld(
         dimensions=5,
         signals=tuple(1 + 0.5 * p for p in range(concepts)),
         spreads=tuple(0.05 + 0.2 * p for p in range(concepts)),
-        reading=reading,
+        spread_as=spread_as,
         origin=origin,
     )
     count = 4000
@@ -59,8 +59,8 @@ def test_points_have_the_moments_the_world_says(concepts: int, origin: bool, rea
     found = points.T @ points / len(points)
     for moment, expected in ((found, torch.diag(world.second_moment())), (points.mean(0), world.mean())):
         assert (moment - expected).abs().max() < 0.12  # five standard errors of the widest cluster
-    own = points.reshape(world.clusters, count, 5).var(1)[:, :concepts]  # [clusters, s]
-    assert (own / world.variances - 1).abs().max() < 6 * math.sqrt(2 / count)
+    spread = points.reshape(world.clusters, count, 5).var(1)[:, :concepts]  # [clusters, s]
+    assert (spread / world.variances - 1).abs().max() < 6 * math.sqrt(2 / count)
     assert not points[:, concepts:].any()
 
 
@@ -80,7 +80,7 @@ def test_more_points_change_none_of_the_first() -> None:
     assert torch.equal(few, many[:, :10])
 
 
-def test_clusters_are_drawn_apart() -> None:
+def test_clusters_are_drawn_independently() -> None:
     residual = SMALL.points(1000, 0).reshape(2, 1000, 3) - SMALL.centres()[:, None]
     assert torch.corrcoef(residual[:, :, 0]).triu(1).abs().max() < 0.15
 
@@ -140,7 +140,7 @@ def test_worlds_that_differ_have_other_fingerprints() -> None:
         ({"signals": [1.0, math.nan]}, r"^'signals.1' = nan: .*finite number$"),
         ({"spreads": [math.inf, 0.1]}, r"^'spreads.0' = inf: .*finite number$"),
         ({"signals": [1.0], "spreads": [0.1], "truncated": True}, r"^the only cluster lies at the probe: .*$"),
-        ({"reading": "precision"}, r"^'reading' = 'precision': .*$"),
+        ({"spread_as": "precision"}, r"^'spread_as' = 'precision': .*$"),
         ({"signal": [1.0, 2.0]}, r"^unknown key 'signal'; did you mean 'signals'\?$"),
     ],
 )

@@ -31,7 +31,7 @@ class MixtureWorld(Settings):
     dimensions: int = 64  # d
     signals: tuple[float, ...] = (1.0, 2.0)  # mu, one a concept
     spreads: tuple[float, ...] = (0.05, 0.05)  # sigma, one a concept
-    reading: Literal["deviation", "variance"] = "deviation"  # the released code passes sigma as a variance
+    spread_as: Literal["deviation", "variance"] = "deviation"  # the released code passes sigma as a variance
     origin: bool = False  # one more cluster at the origin; the released code always has it
     rotated: bool = False  # whether data and probes are turned by a common random rotation
     truncated: bool = False  # points within min |mu| / 2 of the probe are drawn again
@@ -48,15 +48,15 @@ class MixtureWorld(Settings):
 
     @property
     def variances(self) -> Tensor:
-        """sigma^2 of each concept, or sigma itself where it is read as a variance.  # [s]"""
+        """sigma^2 of each concept, or sigma itself where the spread is given as a variance.  # [s]"""
         spreads = torch.tensor(self.spreads, dtype=torch.float64)
-        return spreads if self.reading == "variance" else spreads**2
+        return spreads if self.spread_as == "variance" else spreads**2
 
     def centres(self) -> Tensor:
         """mu_p e_p for each concept; then the origin, where it is asked for.  # [clusters, d]"""
         centres = torch.zeros(self.clusters, self.dimensions, dtype=torch.float64)
-        own = range(self.concepts)
-        centres[own, own] = torch.tensor(self.signals, dtype=torch.float64)
+        axes = range(self.concepts)
+        centres[axes, axes] = torch.tensor(self.signals, dtype=torch.float64)
         return centres
 
     def mean(self) -> Tensor:

@@ -1,7 +1,7 @@
 """The order of two concepts: closed forms, rules on tables made by hand, rows at smoke, the figure."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,10 @@ import pytest
 import torch
 
 from recombine.errors import UserError
-from recombine.lab.table import make_table
 from recombine.settings import override
-from recombine.studies.identity_mapping.order.claims import ORDER, crossing, settings, strengths
+from recombine.studies import EXPERIMENTS
+from recombine.studies.identity_mapping.order.claims import CLAIMS, Setting, crossing
 from recombine.studies.identity_mapping.order.experiment import (
-    EXPERIMENT,
     OrderConfig,
     closed_forms,
     integrated,
@@ -24,31 +23,29 @@ from recombine.theory.identity.flow import affine, augmented, one_layer
 from recombine.theory.identity.linear_denoiser import first_times
 from recombine.worlds.mixture import MixtureWorld
 from support import tables
+from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import legend, render, words
 
-WORLD = MixtureWorld(dimensions=3, reading="variance", origin=True)
-BIAS, PLAIN = "bias/mu=1,2/var=0.05", "no-bias/mu=1,2/var=0.05"
+EXPERIMENT = EXPERIMENTS["identity-mapping/order"]
+WORLD = MixtureWorld(dimensions=3, spread_as="variance", origin=True)
+Row = dict[str, Any]
+Times = Callable[[int], tuple[float | None, float | None]]
 
 
-def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
-    return tables.judge(ORDER, claim, table)
+def judge(claim: str, rows: list[Row]) -> dict[str, Any]:
+    return tables.judge(CLAIMS, claim, by_hand(EXPERIMENT, rows))
 
 
-def told(numbers: Mapping[tuple[str, str, str], float | None]) -> pl.DataFrame:
-    """A table of {(arm, node, instrument): value}."""
-    return make_table([("s", "e", arm, 0, 0, node, None, what, value) for (arm, node, what), value in numbers.items()])
+def arm(net: str, one: float = 1, two: float = 2, variance: float = 0.05) -> Row:
+    """The columns of an arm."""
+    name = f"{net}/mu={one:g},{two:g}/var={variance:g}"
+    return {"arm": name, "net": net, "mu_1": one, "mu_2": two, "variance": variance}
 
 
-def timed(arms: Mapping[str, Callable[[int], tuple[float | None, float | None]]], n: int = 20) -> pl.DataFrame:
-    """A table of times: {arm: start -> (t_1, t_2)}."""
-    return told(
-        {
-            (arm, f"start {start}", f"time.{k}"): times(start)[k - 1]
-            for arm, times in arms.items()
-            for start in range(n)
-            for k in (1, 2)
-        }
-    )
+def timed(columns: Row, times: Times, n: int = 20) -> list[Row]:
+    """The times of an arm: start -> (t_1, t_2)."""
+    rows = [{**columns, "instrument": "time", "start": start} for start in range(n)]
+    return [row | {"concept": k, "value": times(row["start"])[k - 1]} for row in rows for k in (1, 2)]
 
 
 # Closed forms
@@ -85,23 +82,24 @@ def test_the_flip_is_found_where_the_rule_says() -> None:
 # Rules
 
 
-def test_an_arm_says_what_it_is() -> None:
-    assert settings("no-bias/mu=1,2/var=0.05") == ("no-bias", (1.0, 2.0), 0.05)
-    assert strengths("bias/mu=3,2/var=0.05") == pytest.approx((3.05, 4 / 3 + 0.05))
+def test_moments_of_a_setting() -> None:
+    assert Setting("", (3.0, 2.0), 0.05).moments == pytest.approx((3.05, 4 / 3 + 0.05))
 
 
 @pytest.mark.parametrize(("within", "verdict"), [(40.0, "holds"), (39.0, "fails")])
 def test_every_start_must_be_exact(within: float, verdict: str) -> None:
-    numbers = {(PLAIN, "all", f"closed.{w}"): v for w, v in (("within", within), ("starts", 40.0), ("worst", 3e-13))}
-    answer = judge("S1", told(numbers))
+    numbers = {"closed.within": within, "closed.starts": 40.0, "closed.worst": 3e-13}
+    rows = [{**arm("no-bias"), "instrument": name, "value": value} for name, value in numbers.items()]
+    answer = judge("S1", rows)
     assert (answer["verdict"], answer["n"], answer["note"]) == (verdict, 40, "largest difference 3.0e-13")
-    assert tables.undecided(judge("S1b", told(numbers)))
+    assert tables.undecided(judge("S1b", rows))
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.0005, "holds"), (1.002, "fails")])
 def test_one_flip_elsewhere_fails(ratio: float, verdict: str) -> None:
-    flips = {(BIAS, f"world {i}", f"flip.{form}"): 1.0 for i in range(5) for form in ("affine", "plain")}
-    assert judge("S2", told({**flips, (BIAS, "world 3", "flip.plain"): ratio}))["verdict"] == verdict
+    rows = tables.rows_of(1.0, **arm("bias"), instrument="flip", world=range(5), form=["affine", "plain"])
+    rows[3]["value"] = ratio
+    assert judge("S2", rows)["verdict"] == verdict
 
 
 def test_a_curve_crosses_in_proportion() -> None:
@@ -111,61 +109,65 @@ def test_a_curve_crosses_in_proportion() -> None:
 
 
 @pytest.mark.parametrize(("flip", "verdict"), [(1.05, "holds"), (1.0, "holds"), (1.3, "fails"), (0.9, "fails")])
-@pytest.mark.parametrize(("claim", "nets"), [("S2n", "no-bias"), ("S2b", "bias")])
-def test_the_flip_of_trained_nets(claim: str, nets: str, flip: float, verdict: str) -> None:
+@pytest.mark.parametrize(("claim", "net"), [("S2n", "no-bias"), ("S2b", "bias")])
+def test_the_flip_of_trained_nets(claim: str, net: str, flip: float, verdict: str) -> None:
     """log t_1 / t_2 falls in a line through 0 at the flip; starts scatter a little about it."""
 
-    def times(variance: float) -> Callable[[int], tuple[float, float]]:
+    def times(variance: float) -> Times:
         return lambda start: (math.exp(0.7 * (flip - variance) + 0.01 * math.sin(start)), 1.0)
 
-    arms = {f"{nets}/mu=1,2/var={variance:g}": times(variance) for variance in (0.05, 0.8, 1, 1.2, 1.5)}
-    answer = judge(claim, timed(arms))
+    variances = (0.05, 0.8, 1, 1.2, 1.5)
+    rows = [row for variance in variances for row in timed(arm(net, variance=variance), times(variance))]
+    answer = judge(claim, rows)
     assert (answer["verdict"], answer["n"]) == (verdict, 20)
     assert answer["estimate"] == pytest.approx(flip, abs=0.01)
 
 
 def test_an_order_that_never_flips_is_not_judged() -> None:
-    arms = {f"bias/mu=1,2/var={variance:g}": lambda start: (2.0, 1.0) for variance in (0.8, 1.2)}
-    assert tables.undecided(judge("S2b", timed(arms)), "does not flip")
+    rows = [row for variance in (0.8, 1.2) for row in timed(arm("bias", variance=variance), lambda start: (2.0, 1.0))]
+    assert tables.undecided(judge("S2b", rows), "does not flip")
 
 
 def test_the_order_of_clear_settings() -> None:
     """(2, 2) is a tie and says nothing; in the others the stronger concept must be first, in every one of them."""
-    right: dict[str, Callable[[int], tuple[float | None, float | None]]] = {
-        BIAS: lambda start: (None if start else 20.0, 3.0),  # not learned in time is later
-        "bias/mu=3,2/var=0.05": lambda start: (1.4, 4.4),
-        "bias/mu=2,2/var=0.05": lambda start: (9.0, 1.0),
-    }
-    answer = judge("S2p", timed(right, 100))
+    right = timed(arm("bias"), lambda start: (None if start else 20.0, 3.0), 100)  # not learned in time is later
+    right += timed(arm("bias", 3), lambda start: (1.4, 4.4), 100)
+    right += timed(arm("bias", 2), lambda start: (9.0, 1.0), 100)
+    answer = judge("S2p", right)
     assert (answer["verdict"], answer["estimate"], answer["n"]) == ("holds", 1.0, 100)
-    wrong = {**right, "bias/mu=1,2/var=2": lambda start: (5.0, 3.0) if start < 20 else (2.0, 3.0)}
-    answer = judge("S2p", timed(wrong, 100))
+    wrong = timed(arm("bias", variance=2), lambda start: (5.0, 3.0) if start < 20 else (2.0, 3.0), 100)
+    answer = judge("S2p", right + wrong)
     assert (answer["verdict"], answer["estimate"]) == ("fails", 0.8)
 
 
-def test_deep_nets_are_judged_by_the_same_order() -> None:
-    assert judge("S2d", timed({"deep/mu=2,4/var=0.05": lambda start: (7.0, 1.0)}))["verdict"] == "holds"
-    late = judge("S2d", timed({"deep/mu=2,4/var=0.05": lambda start: (None, 1.0)}))
-    assert (late["verdict"], late["note"]) == ("holds", "concept 1 is not learned by the end in 20")
-    never = judge("S2d", timed({"deep/mu=2,4/var=0.05": lambda start: (None, None)}))
-    assert never["verdict"] == "fails"
+@pytest.mark.parametrize(
+    ("weak", "strong", "verdict", "note"),
+    [(7.0, 1.0, "holds", ""), (None, 1.0, "holds", "concept 1 is not learned by the end in 20"),
+     (None, None, "fails", "concept 1 is not learned by the end in 20")],
+)  # fmt: skip
+def test_deep_nets_are_judged_by_the_same_order(
+    weak: float | None, strong: float | None, verdict: str, note: str
+) -> None:
+    answer = judge("S2d", timed(arm("deep", 2, 4), lambda start: (weak, strong)))
+    assert (answer["verdict"], answer["note"]) == (verdict, note)
 
 
 @pytest.mark.parametrize(("off", "verdict"), [(0.019, "holds"), (0.03, "fails")])
-@pytest.mark.parametrize(("claim", "nets"), [("S3", "small-no-bias"), ("S3a", "small-bias")])
-def test_slopes_within_two_percent(claim: str, nets: str, off: float, verdict: str) -> None:
-    arm = f"{nets}/mu=1,2/var=0.05"
-    ratios = {(arm, f"start {i}", f"slope.{k}"): 1 + off * (i == 3 and k == 2) for i in range(10) for k in (1, 2)}
-    answer = judge(claim, told(ratios))
+@pytest.mark.parametrize(("claim", "net"), [("S3", "small-no-bias"), ("S3a", "small-bias")])
+def test_slopes_within_two_percent(claim: str, net: str, off: float, verdict: str) -> None:
+    rows = tables.rows_of(1.0, **arm(net), instrument="slope", start=range(10), concept=[1, 2])
+    rows[7]["value"] = 1 + off
+    answer = judge(claim, rows)
     assert (answer["verdict"], answer["n"]) == (verdict, 10)
     assert answer["estimate"] == (1.0 if verdict == "holds" else 0.9)
 
 
-def with_forms(weak: float, strong: float) -> pl.DataFrame:
+def with_forms(weak: float | None, strong: float) -> list[Row]:
     """Nets that need these times, beside the closed forms' of the released setting."""
     forms = {("affine", 1): 20.95, ("affine", 2): 3.05, ("plain", 1): 11.4, ("plain", 2): 3.2}
-    numbers = {(BIAS, form, f"time.{k}"): time for (form, k), time in forms.items()}
-    return pl.concat([timed({BIAS: lambda start: (weak + start / 100, strong)}), told(numbers)])
+    rows = timed(arm("bias"), lambda start: (None if weak is None else weak + start / 100, strong))
+    return rows + [{**arm("bias"), "instrument": "time", "form": form, "concept": k, "value": time}
+                   for (form, k), time in forms.items()]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -175,37 +177,34 @@ def with_forms(weak: float, strong: float) -> pl.DataFrame:
 def test_the_form_with_a_bias_is_right_and_the_other_misses(
     weak: float, strong: float, affine_says: str, plain_misses: str
 ) -> None:
-    table = with_forms(weak, strong)
-    assert judge("S3b", table)["verdict"] == affine_says
-    assert judge("S3c", table)["verdict"] == plain_misses
-    assert judge("S3c", table)["estimate"] == pytest.approx((weak + 0.095) / 11.4)
+    rows = with_forms(weak, strong)
+    assert judge("S3b", rows)["verdict"] == affine_says
+    assert judge("S3c", rows)["verdict"] == plain_misses
+    assert judge("S3c", rows)["estimate"] == pytest.approx((weak + 0.095) / 11.4)
 
 
-def test_the_concept_that_is_farther_off_is_told() -> None:
+def test_the_estimate_is_of_the_concept_that_is_farther_off() -> None:
     answer = judge("S3b", with_forms(21.0, 4.0))
     assert answer["estimate"] == pytest.approx(4.0 / 3.05)
     assert "concept 1: 21.09 epochs" in answer["note"]
 
 
 def test_nets_that_never_learn_are_not_predicted() -> None:
-    table = with_forms(21.0, 3.0).with_columns(
-        value=pl.when(pl.col("node").str.starts_with("start") & (pl.col("instrument") == "time.1"))
-        .then(None)
-        .otherwise("value")
-    )
-    assert judge("S3b", table)["verdict"] == "fails"
+    assert judge("S3b", with_forms(None, 3.0))["verdict"] == "fails"
 
 
 @pytest.mark.parametrize(("wrong", "verdict"), [(0, "holds"), (40, "fails")])
-def test_the_form_of_the_own_start(wrong: int, verdict: str) -> None:
-    errors = {(BIAS, f"start {i}", "own.error"): (None if i % 2 else 0.2) if i < wrong else 0.01 for i in range(200)}
-    answer = judge("S3o", told(errors))
+def test_the_form_of_each_start(wrong: int, verdict: str) -> None:
+    rows = [{**arm("bias"), "instrument": "time.error", "start": start, "value": 0.01} for start in range(200)]
+    for row in rows[:wrong]:
+        row["value"] = None if row["start"] % 2 else 0.2
+    answer = judge("S3o", rows)
     assert (answer["verdict"], answer["estimate"]) == (verdict, 1 - wrong / 200)
 
 
 def test_an_empty_table_decides_nothing() -> None:
-    for claim in ORDER:
-        assert tables.undecided(judge(claim.id, make_table([])))
+    for claim in CLAIMS:
+        assert tables.undecided(judge(claim.id, []))
 
 
 # Rows and the figure
@@ -213,20 +212,14 @@ def test_an_empty_table_decides_nothing() -> None:
 
 @pytest.fixture(scope="module")
 def smoke() -> pl.DataFrame:
-    rows = [
-        ("s", "e", arm, 0, r["images_seen"], r["node"], None, r["instrument"], r["value"])
-        for arm, config in EXPERIMENT.budgets["smoke"].arms.items()
-        if isinstance(config, OrderConfig)
-        for r in config.rows()
-    ]
-    return make_table(rows)
+    return computed(EXPERIMENT, arms_of(EXPERIMENT, "smoke"))
 
 
 def test_smoke_has_what_the_claims_need(smoke: pl.DataFrame) -> None:
+    answers = {claim.id: tables.judge(CLAIMS, claim.id, smoke) for claim in CLAIMS}
     for claim in ("S1", "S1b", "S2", "S3", "S3a"):
-        answer = judge(claim, smoke)
-        assert answer["n"] >= 5, answer["note"]
-    assert {judge(claim, smoke)["verdict"] for claim in ("S1", "S1b", "S2")} == {"holds"}
+        assert answers[claim]["n"] >= 5, answers[claim]["note"]
+    assert {answers[claim]["verdict"] for claim in ("S1", "S1b", "S2")} == {"holds"}
 
 
 def test_the_full_budget_has_the_released_settings_and_enough_starts() -> None:
@@ -234,12 +227,13 @@ def test_the_full_budget_has_the_released_settings_and_enough_starts() -> None:
     paper = {"bias/mu=1,2/var=0.05", "bias/mu=2,2/var=0.05", "bias/mu=3,2/var=0.05", "bias/mu=1,2/var=0.1",
              "bias/mu=1,2/var=0.5", "bias/mu=1,2/var=1", "bias/mu=1,2/var=2", "deep/mu=2,4/var=0.05"}  # fmt: skip
     assert paper <= set(arms)
-    for arm, config in arms.items():
+    for name, config in arms.items():
         assert isinstance(config, OrderConfig)
-        assert config.starts >= (20 if arm.startswith("deep") else 200)
+        columns = EXPERIMENT.arm_columns(arms)[name]
+        assert name == arm(columns["net"], columns["mu_1"], columns["mu_2"], columns["variance"])["arm"]
+        assert config.starts >= (20 if columns["net"] == "deep" else 200)
         assert (config.world.dimensions, config.count, config.world.origin) == (64, 5_000, True)
-        assert settings(arm)[1:] == (config.world.signals, config.world.spreads[0])
-        assert config.net.bias == ("no-bias" not in arm)
+        assert config.net.bias == ("no-bias" not in columns["net"])
     assert arms["small-bias/mu=1,2/var=0.05"].net.scale == 0.01  # type: ignore[attr-defined]
 
 
@@ -249,12 +243,15 @@ def test_two_concepts_only() -> None:
         three.check()
 
 
-def test_the_figure_names_every_setting(smoke: pl.DataFrame) -> None:
-    figure = EXPERIMENT.draw(smoke, None)["figure"].figure
-    render(figure)
-    assert legend(figure.axes[1]) == ["var$_1$ = 0.05", "var$_1$ = 2"]
-    assert "n = 6 starts (c: 5)" in words(figure)
+def test_the_figures_name_every_setting(smoke: pl.DataFrame) -> None:
+    drawn = EXPERIMENT.draw(smoke, None)
+    for drawing in drawn.values():
+        render(drawing.figure)
+    assert legend(drawn["figure"].figure.axes[1]) == ["var$_1$ = 0.05", "var$_1$ = 2"]
+    assert "n = 6 starts (four layers: 5)" in words(drawn["figure"].figure)
+    assert len(legend(drawn["times"].figure.axes[1])) == 4
 
 
 def test_a_figure_of_nothing_says_so() -> None:
-    assert "not measured" in words(EXPERIMENT.draw(make_table([]), None)["figure"].figure)
+    for drawing in EXPERIMENT.draw(by_hand(EXPERIMENT, []), None).values():
+        assert "not measured" in words(drawing.figure)

@@ -48,20 +48,20 @@ def test_paths_begin_where_the_starts_say(bias: bool) -> None:
     config = SMALL.replace(net={"layers": 1, "bias": bias})
     probe = config.world.probe()
     path = config.paths(probe[None])
-    own = config.own_starts(2)  # [n, 2, 2 (+ 1)]
-    expected = own[..., :2] @ probe[:2] + (own[..., 2] if bias else 0)
+    start = config.one_layer_starts(2)  # [n, 2, 2 (+ 1)]
+    expected = start[..., :2] @ probe[:2] + (start[..., 2] if bias else 0)
     assert torch.allclose(path.answers[0, :, 0, :2], expected, atol=1e-5)
     assert path.epochs[0] == 0
     assert path.epochs[-1] == 40
 
 
 def test_full_batches_follow_the_affine_form_of_the_points() -> None:
-    """Small steps on all points are gradient flow: each start follows the closed form of its own weights."""
+    """Small steps on all points are gradient flow: each start follows the closed form of its weights."""
     config = SMALL.replace(descent={"batch": None, "steps": 400, "rate": 0.02}, count=4_000, every=400, datasets=1)
     flat = config.world.replace(dimensions=2)
     time = torch.tensor([400 * 0.02 * 2 / 6], dtype=torch.float64)
     probe = torch.cat([flat.probe(), torch.ones(1, dtype=torch.float64)])
-    expected = affine(augmented(flat), config.own_starts(2), time)[0] @ probe  # [n, 2]
+    expected = affine(augmented(flat), config.one_layer_starts(2), time)[0] @ probe  # [n, 2]
     found = config.paths(config.world.probe()[None]).answers[-1, :, 0, :2]
     assert torch.allclose(found, expected, atol=0.02)
 
@@ -79,9 +79,9 @@ def test_moments_are_dense_in_the_beginning() -> None:
     assert spaced(3, 30) == [0, 1, 2]
 
 
-def test_a_row_counts_thousandths_of_an_epoch_and_has_no_nan() -> None:
-    assert row("a", "b", 2.0, 1.5) == {"images_seen": 1_500, "node": "a", "instrument": "b", "value": 2.0}
-    assert row("a", "b", math.nan)["value"] is None
+def test_a_row_has_no_nan() -> None:
+    assert row("a", 2.0, epoch=1.5) == {"instrument": "a", "value": 2.0, "epoch": 1.5}
+    assert row("a", math.nan)["value"] is None
 
 
 @pytest.mark.parametrize(

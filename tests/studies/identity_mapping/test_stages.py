@@ -8,19 +8,21 @@ import torch
 from recombine.errors import UserError
 from recombine.lab.table import curves
 from recombine.settings import override
-from recombine.studies.identity_mapping.stages.claims import STAGES
-from recombine.studies.identity_mapping.stages.experiment import EXPERIMENT, StagesConfig, motion
+from recombine.studies import EXPERIMENTS
+from recombine.studies.identity_mapping.stages.claims import CLAIMS, STAGES
+from recombine.studies.identity_mapping.stages.experiment import StagesConfig, motion
 from recombine.theory.identity.flow import flow, positive_start
 from support import tables
-from support.identity_tables import Reading, arms_of, by_hand, computed
+from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import legend, words
 
+EXPERIMENT = EXPERIMENTS["identity-mapping/stages"]
 ARMS = arms_of(EXPERIMENT, "smoke")
 
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return computed(ARMS)
+    return computed(EXPERIMENT, ARMS)
 
 
 def test_motion_is_the_difference_along_the_flow() -> None:
@@ -42,24 +44,20 @@ def test_moments_are_those_of_the_script() -> None:
 
 
 def test_rows_hold_what_claims_and_figure_read(table: pl.DataFrame) -> None:
-    answers = {claim.id: tables.judge(STAGES, claim.id, table) for claim in STAGES}
+    answers = {claim.id: tables.judge(CLAIMS, claim.id, table) for claim in CLAIMS}
     assert {name: answer["verdict"] for name, answer in answers.items()} == {
         "S4": "holds", "S4b": "fails", "S5a": "undecided", "S5b": "undecided",
     }  # fmt: skip
     assert (answers["S4"]["n"], answers["S5a"]["n"]) == (40, 20)
     assert answers["S4b"]["estimate"] == pytest.approx(2, abs=1e-9)
     assert answers["S5a"]["estimate"] > 0.9
-    times, medians = curves(table, "all.median", "A", "w22")[0, "w22"]
-    assert (times[0], times[-1]) == (0, 10_000)
+    times, medians = curves(table, "weight", over="time", arm="A", i=2, j=2, quantile=0.5)[0,]
+    assert (times[0], times[-1]) == (0, 10)
     assert medians[0] < 0.1
     assert medians[-1] == pytest.approx(1, abs=1e-3)
-    parts = [curves(table, "start 0", "A", name)[0, name][1] for name in ("growth", "suppression", "noise", "motion")]
+    names = ("growth", "suppression", "noise", "motion")
+    parts = [curves(table, name, over="time", arm="A", start=0)[0,][1] for name in names]
     np.testing.assert_allclose(parts[0] - parts[1] - parts[2], parts[3], atol=1e-12)
-
-
-def passing(first: float | None, fallen: float | None, second: float | None, starts: int) -> list[Reading]:
-    names = {"first major": first, "minor suppressed": fallen, "second major": second}
-    return [("A", f"start {i}", f"time.{name}", time) for i in range(starts) for name, time in names.items()]
 
 
 @pytest.mark.parametrize(
@@ -73,26 +71,28 @@ def passing(first: float | None, fallen: float | None, second: float | None, sta
     ],
 )
 def test_the_order_of_stages(times: tuple[float | None, ...], estimate: float, verdict: str) -> None:
-    answer = tables.judge(STAGES, "S5a", by_hand(passing(*times, starts=200)))
+    rows = [{"arm": "A", "start": start, "instrument": "stage", "stage": stage, "value": time}
+            for start in range(200) for stage, time in zip(STAGES, times, strict=True)]  # fmt: skip
+    answer = tables.judge(CLAIMS, "S5a", by_hand(EXPERIMENT, rows))
     assert (answer["estimate"], answer["verdict"], answer["n"]) == (estimate, verdict, 200)
 
 
 def test_an_error_above_the_bound_fails() -> None:
-    readings: list[Reading] = [(arm, f"start {i}", "error", 1e-11) for arm in ("A", "A2") for i in range(10)]
-    assert tables.judge(STAGES, "S4", by_hand(readings))["verdict"] == "holds"
-    worse = [*readings[:-1], ("A2", "start 9", "error", 1e-9)]
-    answer = tables.judge(STAGES, "S4", by_hand(worse))
+    rows = tables.rows_of(1e-11, arm=["A", "A2"], start=range(10), instrument="error")
+    assert tables.judge(CLAIMS, "S4", by_hand(EXPERIMENT, rows))["verdict"] == "holds"
+    rows[-1]["value"] = 1e-9
+    answer = tables.judge(CLAIMS, "S4", by_hand(EXPERIMENT, rows))
     assert (answer["verdict"], answer["estimate"], answer["note"]) == ("fails", 0.95, "largest error 1.0e-09")
 
 
 def test_a_factor_of_one_is_as_printed() -> None:
-    readings: list[Reading] = [(arm, f"start {i}", "factor", 1.0) for arm in ("A", "A2") for i in range(10)]
-    assert tables.judge(STAGES, "S4b", by_hand(readings))["verdict"] == "holds"
+    rows = tables.rows_of(1.0, arm=["A", "A2"], start=range(10), instrument="factor")
+    assert tables.judge(CLAIMS, "S4b", by_hand(EXPERIMENT, rows))["verdict"] == "holds"
 
 
 def test_nothing_measured_is_undecided() -> None:
-    for claim in STAGES:
-        assert tables.undecided(tables.judge(STAGES, claim.id, by_hand([])))
+    for claim in CLAIMS:
+        assert tables.undecided(tables.judge(CLAIMS, claim.id, by_hand(EXPERIMENT, [])))
 
 
 @pytest.mark.parametrize(
@@ -117,13 +117,15 @@ def test_equal_concepts_have_no_order() -> None:
         StagesConfig(signals=(2.0, 2.0)).check()
 
 
-def test_the_figure_shows_every_entry_and_term(table: pl.DataFrame) -> None:
-    figure = EXPERIMENT.draw(table, ARMS["A"])["figure"].figure
-    assert len(figure.axes) == 6
-    assert [len(axes.lines) for axes in figure.axes] == [6, 9, 7, 6, 9, 7]  # of all starts with three stages marked
+def test_the_figures_show_every_entry_and_term(table: pl.DataFrame) -> None:
+    drawn = EXPERIMENT.draw(table, ARMS["A"])
+    figure, single = drawn["figure"].figure, drawn["one-start"].figure
+    assert [len(axes.lines) for axes in figure.axes] == [9, 7, 9, 7]  # three stages are marked
+    assert [len(axes.lines) for axes in single.axes] == [6, 6]
     assert len(legend(figure.axes[0])) == 6
     assert "n = 20 starts" in words(figure)
 
 
 def test_an_empty_table_draws_empty_panels() -> None:
-    assert "not measured: w22" in words(EXPERIMENT.draw(by_hand([]), ARMS["A"])["figure"].figure)
+    drawn = EXPERIMENT.draw(by_hand(EXPERIMENT, []), ARMS["A"])
+    assert "not measured: entry of W in arm A" in words(drawn["figure"].figure)

@@ -86,7 +86,7 @@ def test_without_minors_it_is_the_exact_logistic() -> None:
     assert not predicted_bump(start @ start.mT, a, probe, times).bump.any()
 
 
-def test_it_starts_where_it_is_told_and_ends_at_the_identity() -> None:
+def test_it_begins_at_the_given_start_and_ends_at_the_identity() -> None:
     a, _ = setting(2.0, idle=0.0)
     start = positive_start(10, 3, 2, 0.1, seed=1)
     ours = predicted_weights(start @ start.mT, a, torch.tensor([0, 1e3], dtype=torch.float64))

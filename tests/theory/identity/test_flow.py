@@ -195,14 +195,14 @@ def test_the_step_that_is_named_is_stable_and_a_larger_one_refused() -> None:
 
 
 def test_euler_steps_on_w_as_the_scripts_do() -> None:
-    """With a small step it is the flow at half the speed; power 2 is the same with a^2."""
+    """With a small step it is the flow at half the speed; one step is the printed formula."""
     a, start = moments(2, 3), positive_start(5, 3, 3, 0.2, 0)
     weights = start @ start.mT
     times, slow, _ = euler_on_w(weights, a, 1e-3, 2000, keep=2000)
     assert times.tolist() == [0, 2]
     assert_same(slow[-1], flow(start, a, 0.01, 100, keep=100)[1][-1], 3e-3)
     growth, suppression, noise = terms(weights, a**2)
-    assert_same(euler_on_w(weights, a, 0.01, 1, power=2)[1][1], weights + 0.01 * (growth - suppression - noise), 1e-14)
+    assert_same(euler_on_w(weights, a**2, 0.01, 1)[1][1], weights + 0.01 * (growth - suppression - noise), 1e-14)
 
 
 def test_euler_diverges_only_where_semidefiniteness_is_lost() -> None:

@@ -1,7 +1,7 @@
 """When the probe's loss swings by: an analytic prediction for two concepts and a small start (Yang et al. 2025, Fig 5).
 
 Let a_1 > a_2 > 0 be the two concepts, all other coordinates idle (a_k far below a_2), and W(0) = U U^T small. Of the
-exact W' = 2 (G - S - N) of `theory.identity` four steps keep what matters, each with a closed form.
+exact W' = 2 (G - S - N) of `theory.identity.flow` four steps keep what matters, each with a closed form.
 
 1. w_11' = 4 a_1 w_11 (1 - w_11): logistic. With D = 1 - w + w exp(4 a_1 t) and w = w_11(0), w_11 = w exp(4 a_1 t) / D,
    and its integral is log(D) / (4 a_1).
@@ -69,12 +69,12 @@ def predicted_weights(start: Tensor, a: Tensor, times: Tensor) -> Tensor:
     carried = (2 * first + a[:, None] + a) / (4 * first)  # [d, d]
     explained = column[:, :, None] * column[:, None, :] / seed[:, None, None]
     left = start + explained * torch.expm1(-carried * log_d[..., None, None])  # c: [T, n, d, d]
-    own = left[:, :, 1, 1].clamp(min=TINY)  # c_22
-    log_e = torch.logaddexp(torch.log1p(-own), own.log() + 4 * second * t)  # [T, n]
+    major = left[:, :, 1, 1].clamp(min=TINY)  # c_22
+    log_e = torch.logaddexp(torch.log1p(-major), major.log() + 4 * second * t)  # [T, n]
 
     weights = left * torch.exp(2 * (a[:, None] + a) * times[:, None, None, None])  # the idle block; the rest follows
     weights[..., 1] = left[..., 1] * _grown(second, a, t, log_e)
-    weights[:, :, 1, 1] = torch.exp(own.log() + 4 * second * t - log_e)
+    weights[:, :, 1, 1] = torch.exp(major.log() + 4 * second * t - log_e)
     weights[..., 0] = column * _grown(first, a, t, log_d)
     weights[:, :, 1, 0] *= torch.exp(-(first + 3 * second) / (4 * second) * log_e)
     logistic = torch.exp(seed.log() + 4 * first * t - log_d)

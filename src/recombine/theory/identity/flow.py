@@ -74,11 +74,11 @@ def terms(weights: Tensor, a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     N_ij sums w_ki w_kj over k other than i and j: exactly what remains once the diagonal of W is taken out.
     """
     row, column = a[:, None], a[None, :]  # a_i, a_j
-    own = weights.diagonal(dim1=-2, dim2=-1)
-    apart = 1 - torch.eye(len(a), dtype=weights.dtype, device=weights.device)  # 1[i != j]
-    minors = weights * apart
+    majors = weights.diagonal(dim1=-2, dim2=-1)
+    off_diagonal = 1 - torch.eye(len(a), dtype=weights.dtype, device=weights.device)  # 1[i != j]
+    minors = weights * off_diagonal
     growth = weights * (row + column)
-    pull = own[..., :, None] * (3 * row + column) + apart * own[..., None, :] * (3 * column + row)
+    pull = majors[..., :, None] * (3 * row + column) + off_diagonal * majors[..., None, :] * (3 * column + row)
     noise = (row + column) * (minors @ minors) / 2 + minors @ (row * minors)
     return growth, weights * pull / 2, noise
 
@@ -115,9 +115,9 @@ def flow(start: Tensor, a: Tensor, step: float, steps: int, keep: int = 1) -> tu
 
 
 def euler_on_w(
-    start: Tensor, a: Tensor, step: float, steps: int, keep: int = 1, power: int = 1
+    start: Tensor, a: Tensor, step: float, steps: int, keep: int = 1
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The released scripts' way: W <- W + step (G - S - N) from W [n, d, d], with a^power in the place of a.
+    """The released scripts' integrator: W <- W + step (G - S - N) from W [n, d, d].
 
     The step differs from one on U by its second order, so W may lose positive semidefiniteness and then diverge: the
     smallest eigenvalue shows it, NaN where W is not finite. Time is step * number as the scripts count it; in the
@@ -125,7 +125,6 @@ def euler_on_w(
     # times [K], W [K, n, d, d], smallest eigenvalue [K, n]
     """
     weights, a = _checked(start, a, step, steps, keep)
-    a = a**power
     both = a[:, None] + a
     kept = [weights]
     for number in range(1, steps + 1):
@@ -166,7 +165,7 @@ def _times(step: float, steps: int, keep: int) -> Tensor:
     return step * torch.arange(0, steps + 1, keep, dtype=torch.float64)
 
 
-# What is read off a trajectory
+# What is measured on a trajectory
 
 
 def training_loss(weights: Tensor, a: Tensor) -> Tensor:

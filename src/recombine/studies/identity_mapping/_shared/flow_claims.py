@@ -1,73 +1,142 @@
-"""What the claims on exact dynamics read off a table, and how a share is judged against one that was found before.
+"""Shares of starts: what claims on exact dynamics count, and the rules that judge a share by its exact interval.
 
-Rates found before are counts too: an independent replication of the released code on 100 or 200 starts, whose own exact
-interval is the range that a claim allows. A claim holds when all of our interval lies inside that range.
+A share is (how many, of how many). Shares found before are counts too: an independent replication of the released code
+on 60 to 200 starts, whose interval is the range that a claim allows; it holds when all of our interval lies inside.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.lab.claims import Judgement, NotMeasured, verdict_above, verdict_below
-from recombine.lab.claims import verdict_within as within
-from recombine.lab.statistics import proportion_interval
+from recombine.lab.claims import (
+    Judgement,
+    NotMeasured,
+    Verdict,
+    judge_every,
+    verdict_above,
+    verdict_below,
+    verdict_within,
+)
+from recombine.lab.rules import Note, Rule
+from recombine.lab.statistics import Interval, bootstrap_interval, proportion_interval
+from recombine.lab.table import select
 
 if TYPE_CHECKING:
     import polars as pl
 
+Share: TypeAlias = "Callable[[pl.DataFrame], tuple[int, int]]"
+"""From a table, how many of how many."""
 
-def count(table: pl.DataFrame, arm: str, node: str, instrument: str) -> int:
+
+# What a table holds.
+
+
+def values(table: pl.DataFrame, instrument: str, **where: Any) -> NDArray[np.float64]:
+    """All numbers of an instrument in the order of the table; what was never reached is left out."""
+    return select(table, instrument, **where)["value"].drop_nulls().to_numpy()
+
+
+def per_start(table: pl.DataFrame, instrument: str, **where: Any) -> NDArray[np.float64]:
+    """What an instrument measured on each start, NaN where there was nothing to measure.  # [n]"""
+    import polars as pl
+
+    found = select(table, instrument, **where).filter(pl.col("start").is_not_null()).sort("seed", "start")
+    return found["value"].fill_null(np.nan).to_numpy()
+
+
+def single(table: pl.DataFrame, instrument: str, **where: Any) -> float:
+    """The one number of an instrument."""
+    if not len(found := values(table, instrument, **where)):
+        raise NotMeasured(f"no {instrument} with {', '.join(f'{name} {value}' for name, value in where.items())}")
+    return float(found[0])
+
+
+def count(table: pl.DataFrame, instrument: str, **where: Any) -> int:
     """One number of starts."""
-    found = values(table, arm, instrument, node)
-    if not len(found):
-        raise NotMeasured(f"no {instrument} of {node} in arm {arm}")
-    return round(float(found[0]))
+    return round(single(table, instrument, **where))
 
 
-def values(table: pl.DataFrame, arm: str, instrument: str, node: str | None = None) -> NDArray[np.float64]:
-    """All numbers that an instrument gave, one a node; what was never reached is left out."""
-    import polars as pl
-
-    chosen = table.filter((pl.col("arm") == arm) & (pl.col("instrument") == instrument)).drop_nulls("value")
-    if node is not None:
-        chosen = chosen.filter(pl.col("node") == node)
-    return chosen["value"].to_numpy()
+# Shares and the rules about them.
 
 
-def every_start(table: pl.DataFrame, arm: str, instrument: str) -> dict[str, float]:
-    """{node: value}; NaN where a start never got there."""
-    import polars as pl
-
-    chosen = table.filter((pl.col("arm") == arm) & (pl.col("instrument") == instrument))
-    if chosen.is_empty():
-        raise NotMeasured(f"no {instrument} in arm {arm}")
-    pairs = zip(chosen["node"].to_list(), chosen["value"].to_list(), strict=True)
-    return {node: float("nan") if value is None else float(value) for node, value in pairs}
+def counted(instrument: str, of: str = "starts", **where: Any) -> Share:
+    """How many an instrument counts, of how many another does, in the same rows."""
+    return lambda table: (count(table, instrument, **where), count(table, of, **where))
 
 
-def share_like(k: int, n: int, before: tuple[int, int], note: str = "") -> Judgement:
-    """Whether k of n is the share that was found before, as (how many, of how many)."""
-    interval, (low, high) = proportion_interval(k, n), proportion_interval(*before)
-    said = f"before: {before[0]} of {before[1]}, so {low:.3f} to {high:.3f}"
-    return Judgement(k / n, interval, n, within(interval, low, high, n), f"{said}; {note}" if note else said)
+def as_before(share: Share, before: tuple[int, int], note: Note = "") -> Rule:
+    """It is the share that was found before."""
+    low, high = proportion_interval(*before)
+    known = f"before: {before[0]} of {before[1]}, so {low:.3f} to {high:.3f}"
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        answer = judge_share(*share(table), lambda interval, n: verdict_within(interval, low, high, n))
+        said = _said(note, table)
+        return _noted(answer, f"{known}; {said}" if said else known)
+
+    return judge
 
 
-def share_above(k: int, n: int, bound: float, note: str = "") -> Judgement:
-    """Whether more than `bound` of all starts are so."""
-    interval = proportion_interval(k, n)
-    return Judgement(k / n, interval, n, verdict_above(interval, bound, n), note)
+def share_above(share: Share, bound: float, note: Note = "") -> Rule:
+    """It is more than `bound`."""
+    return lambda table: _noted(
+        judge_share(*share(table), lambda interval, n: verdict_above(interval, bound, n)), _said(note, table)
+    )
 
 
-def share_below(k: int, n: int, bound: float, note: str = "") -> Judgement:
-    """Whether less than `bound` of all starts are so."""
-    interval = proportion_interval(k, n)
-    return Judgement(k / n, interval, n, verdict_below(interval, bound, n), note)
+def share_below(share: Share, bound: float, note: Note = "") -> Rule:
+    """It is less than `bound`."""
+    return lambda table: _noted(
+        judge_share(*share(table), lambda interval, n: verdict_below(interval, bound, n)), _said(note, table)
+    )
 
 
-def share_rises(first: tuple[int, int], second: tuple[int, int]) -> tuple[float, tuple[float, float]]:
-    """By how much a share rises from one (how many, of how many) to the next; the interval from exact ends, so wide."""
+def all_of(share: Share, note: Note = "") -> Rule:
+    """It is everything."""
+    return lambda table: judge_every(*share(table), _said(note, table))
+
+
+def rises(first: Share, second: Share, note: Note = "") -> Rule:
+    """It is larger in the second than in the first."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        one, other = first(table), second(table)
+        n = min(one[1], other[1])
+        rise, interval = share_rises(one, other)
+        return Judgement(rise, interval, n, verdict_above(interval, 0, n), _said(note, table))
+
+    return judge
+
+
+def share_rises(first: tuple[int, int], second: tuple[int, int]) -> tuple[float, Interval]:
+    """By how much a share rises from one to the next; the interval from exact ends, so wide."""
     (low_1, high_1), (low_2, high_2) = proportion_interval(*first), proportion_interval(*second)
     return second[0] / second[1] - first[0] / first[1], (low_2 - high_1, high_2 - low_1)
+
+
+def judge_share(k: int, n: int, verdict: Callable[[Interval, int], Verdict], note: str = "") -> Judgement:
+    """The judgement of k of n by a verdict on its exact interval."""
+    if not n:
+        raise NotMeasured("no start was measured")
+    interval = proportion_interval(k, n)
+    return Judgement(k / n, interval, n, verdict(interval, n), note)
+
+
+def judge_median(
+    found: NDArray[np.float64], verdict: Callable[[Interval | None, int], Verdict], note: str = "", draws: int = 10_000
+) -> Judgement:
+    """The judgement of a median over starts by a verdict on its bootstrap interval."""
+    interval = bootstrap_interval(found, np.median, draws=draws)
+    return Judgement(float(np.median(found)), interval, len(found), verdict(interval, len(found)), note)
+
+
+def _said(note: Note, table: pl.DataFrame) -> str:
+    return note if isinstance(note, str) else note(table)
+
+
+def _noted(answer: Judgement, note: str) -> Judgement:
+    return Judgement(answer.estimate, answer.interval, answer.n, answer.verdict, note)

@@ -1,4 +1,4 @@
-"""Flows of f = U U^T x as the released theory scripts set them up: what the experiments on exact dynamics share.
+"""Flows of f = U U^T x as the released theory scripts set them up, and the rows that measurements of starts become.
 
 *Data.* Concepts with signals mu and spreads sigma, a_p = sigma_p^2 + mu_p^2 / s; `idle` further coordinates hold no
 concept and have a = sigma^2 all the same. The scripts put A^2 (element by element) in the place of A: `power`. *Model.*
@@ -7,8 +7,9 @@ U is square with entries uniform between 0 and `scale`, so that every entry of W
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import torch
 from pydantic import Field, model_validator
@@ -23,6 +24,7 @@ BLOCK = 500  # starts that are integrated at once: what they keep has to fit int
 RIPPLE = 0.001  # of a curve's largest loss: what rises by less does not rise
 FINEST = 0.02  # flows take no longer step, however slow they are
 SHARE_OF_STABLE = 0.8  # nor one that comes closer to the limit of stability
+QUANTILES = (0.05, 0.5, 0.95)  # of starts
 SCRIPTS_TIME = 2  # the scripts step W by eta (G - S - N), half of W': their clock shows twice the time of the flow
 
 Above = Annotated[float, Field(gt=0)]
@@ -77,39 +79,37 @@ def steps_for(a: Tensor, span: float) -> tuple[float, int]:
     return span / count, count
 
 
-def row(node: str, instrument: str, value: float, time: float = 0.0) -> Row:
-    """A measurement; time is in thousandths of its unit. What is not a finite number was never there."""
-    finite = float("-inf") < value < float("inf")
-    return {
-        "images_seen": round(1_000 * time),
-        "node": node,
-        "instrument": instrument,
-        "value": value if finite else None,
-    }
+def row(instrument: str, value: float, **columns: Any) -> Row:
+    """A measurement; what is not a finite number is empty."""
+    return {"instrument": instrument, "value": value if math.isfinite(value) else None, **columns}
 
 
-def counts(node: str, **numbers: float) -> list[Row]:
-    """Numbers of starts, or other single numbers, about a node."""
-    return [row(node, instrument, float(number)) for instrument, number in numbers.items()]
+def counts(numbers: Mapping[str, float], **columns: Any) -> list[Row]:
+    """Numbers of starts, or other single numbers, {instrument: value}."""
+    return [row(instrument, float(number), **columns) for instrument, number in numbers.items()]
+
+
+def per_start(instrument: str, values: Tensor, **columns: Any) -> list[Row]:
+    """A number for each start. values [n]."""
+    return [row(instrument, value, start=start, **columns) for start, value in enumerate(values.tolist())]
+
+
+def curve(instrument: str, times: Tensor, values: Tensor, **columns: Any) -> list[Row]:
+    """One curve. times and values [T]."""
+    pairs = zip(times.tolist(), values.tolist(), strict=True)
+    return [row(instrument, value, time=time, **columns) for time, value in pairs]
+
+
+def spread_over_starts(instrument: str, times: Tensor, values: Tensor, **columns: Any) -> list[Row]:
+    """The median over starts, and where nine in ten of them are, over time. times [T], values [T, n]."""
+    edges = values.double().quantile(torch.tensor(QUANTILES, dtype=torch.float64), dim=1)  # [3, T]
+    pairs = zip(QUANTILES, edges, strict=True)
+    return [each for q, edge in pairs for each in curve(instrument, times, edge, quantile=q, **columns)]
 
 
 def blocks(start: Tensor) -> list[Tensor]:
     """The starts, as many at once as fit into memory."""
     return [start[first : first + BLOCK] for first in range(0, len(start), BLOCK)]
-
-
-def curve(node: str, instrument: str, times: Tensor, values: Tensor) -> list[Row]:
-    """One curve. times and values [T]."""
-    pairs = zip(times.tolist(), values.tolist(), strict=True)
-    return [row(node, instrument, value, time) for time, value in pairs]
-
-
-def spread_over_starts(node: str, name: str, times: Tensor, values: Tensor) -> list[Row]:
-    """The median over starts, and where nine in ten of them are, over time. times [T], values [T, n]."""
-    edges = torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64)
-    low, median, high = values.double().quantile(edges, dim=1)  # each [T]
-    named = {"low": low, "median": median, "high": high}
-    return [each for part, values in named.items() for each in curve(node, f"{name}.{part}", times, values)]
 
 
 def along_path(times: Tensor, paths: Tensor, chosen: int) -> Tensor:

@@ -1,7 +1,7 @@
 """The networks of the released code on clusters of Gaussians: what `order`, `hierarchy` and `truncation` share.
 
 *Data.* 5,000 points of each cluster, a cluster at the origin among them, mixed once and turned by a random rotation;
-sigma is read as a variance. *Model.* Layers with biases and PyTorch's own start, plain gradient descent, batches of 128
+sigma is a variance. *Model.* Layers with biases and PyTorch's own start, plain gradient descent, batches of 128
 in the same order in every epoch, the squared error averaged over batch and dimensions. A few sets of points carry many
 starts each: the start is where nets differ, 15,000 points hardly do.
 """
@@ -36,7 +36,7 @@ class Paths:
 class NetsConfig(Computation):
     """Networks that are trained to give the points of a world back."""
 
-    world: MixtureWorld = MixtureWorld(reading="variance", origin=True, rotated=True)
+    world: MixtureWorld = MixtureWorld(spread_as="variance", origin=True, rotated=True)
     net: NetConfig = NetConfig(layers=1)
     descent: DescentConfig = DescentConfig()
     count: int = Field(default=5_000, ge=1, description="points of each cluster")
@@ -86,15 +86,15 @@ class NetsConfig(Computation):
             answers[:, number :: self.datasets] = part
         return Paths(trace.steps.double() / self.steps_per_epoch, answers)
 
-    def own_starts(self, dimensions: int) -> Tensor:
+    def one_layer_starts(self, dimensions: int) -> Tensor:
         """The start of one-layer nets in the first coordinates, turned back.  # [n, dimensions, dimensions (+ 1)]"""
         d = self.world.dimensions
         theta = start(self.net, d, self.net_seeds(), torch.float64)[0]  # [n, d, d (+ 1)]
         for number in range(self.datasets):
             turned = self.world.rotation(fold(self.seeds.data, f"identity rotation {number}"))
-            mine = theta[number :: self.datasets]
-            mine[..., :d] = mine[..., :d] @ turned
-            theta[number :: self.datasets] = turned.T @ mine
+            part = theta[number :: self.datasets]
+            part[..., :d] = part[..., :d] @ turned
+            theta[number :: self.datasets] = turned.T @ part
         kept = [*range(dimensions), *([d] if self.net.bias else [])]
         return theta[:, :dimensions][..., kept]
 

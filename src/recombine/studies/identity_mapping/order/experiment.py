@@ -10,7 +10,7 @@ var_k first, does the order flip where the two are equal, and is the time predic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -18,20 +18,17 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recombine.errors import UserError
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.work import Row
 from recombine.seeds import keys, uniform
-from recombine.studies.identity_mapping._shared.flows import row
+from recombine.studies.identity_mapping._shared.flows import counts, per_start, row
 from recombine.studies.identity_mapping._shared.released import LEARNED, NetsConfig, spaced
-from recombine.studies.identity_mapping.order import claims
 from recombine.studies.identity_mapping.order.claims import EXACT
-from recombine.studies.identity_mapping.order.seen import SEEN
 from recombine.theory.identity.flow import affine, answer, augmented, log_residual_slope, one_layer
 from recombine.theory.identity.linear_denoiser import first_times
 from recombine.worlds.mixture import MixtureWorld
 
 if TYPE_CHECKING:
-    import polars
     from torch import Tensor
 
 CONCEPTS = (1, 2)
@@ -54,65 +51,66 @@ class OrderConfig(NetsConfig):
         """Times and curves of every start and form; how exact the closed form is; slopes and flips where asked."""
         targets = self.world.probe()[:2]
         paths = self.paths(self.world.probe()[None])
-        answers = paths.answers[:, :, 0, :2]  # [T, n, 2]
-        curves = {"median": answers.median(1).values}
-        curves |= {f"start {i}": answers[:, i] for i in range(min(self.shown, self.starts))}
-        times = first_times(paths.epochs, answers, LEARNED * targets)  # [n, 2]
-        rows = [
-            row(f"start {start}", f"time.{k}", time[k - 1])
-            for start, time in enumerate(times.tolist())
-            for k in CONCEPTS
-        ]
+        epochs, answers = paths.epochs, paths.answers[:, :, 0, :2]  # [T], [T, n, 2]
+        times = first_times(epochs, answers, LEARNED * targets)  # [n, 2]
+        rows = [each for k in CONCEPTS for each in per_start("time", times[:, k - 1], concept=k)]
+        rows += self._curve_rows("answer.median", epochs, answers.median(1).values)
+        for start in range(min(self.shown, self.starts)):
+            rows += self._curve_rows("answer", epochs, answers[:, start], start=start)
         if self.net.layers == 1:
-            forms = closed_forms(self.world, paths.epochs * self.time_per_epoch)
-            curves |= forms
-            for form, curve in forms.items():
-                reached = first_times(paths.epochs, curve, LEARNED * targets)  # [2]
-                rows += [row(form, f"time.{k}", float(reached[k - 1])) for k in CONCEPTS]
-            rows += self._own_rows(paths.epochs, times) + self._exact_rows(paths.epochs)
+            forms = closed_forms(self.world, epochs * self.time_per_epoch)
+            for form, path in forms.items():
+                rows += self._curve_rows("answer", epochs, path, form=form)
+                reached = first_times(epochs, path, LEARNED * targets).tolist()  # [2]
+                rows += [row("time", reached[k - 1], form=form, concept=k) for k in CONCEPTS]
+            rows += self._predicted_rows(epochs, times) + self._exact_rows(epochs)
             if self.slopes:
-                rows += self._slope_rows(paths.epochs, answers, forms["affine" if self.net.bias else "plain"])
-        kept = spaced(len(paths.epochs), self.moments)
-        for node, curve in curves.items():
-            for moment in kept:
-                epoch, values = float(paths.epochs[moment]), curve[moment].tolist()
-                rows += [row(node, f"f.{k}", values[k - 1], epoch) for k in CONCEPTS]
+                form = "affine" if self.net.bias else "plain"
+                rows += self._slope_rows(epochs, answers, form, forms[form])
         for form, ratios in located_flips(self.flips, self.world, self.seeds.data).items():
-            rows += [row(f"world {number}", f"flip.{form}", ratio) for number, ratio in enumerate(ratios)]
+            rows += [row("flip", ratio, form=form, world=number) for number, ratio in enumerate(ratios)]
         return rows
 
-    def _own_rows(self, epochs: Tensor, times: Tensor) -> list[Row]:
-        """How far off, at worst of the two concepts, the closed form of a start's own weights is in time."""
+    def _curve_rows(self, instrument: str, epochs: Tensor, path: Tensor, **columns: Any) -> list[Row]:
+        """Both coordinates of an answer at the moments that are kept. path [T, 2]."""
+        kept = spaced(len(epochs), self.moments)
+        return [
+            row(instrument, float(path[moment, k - 1]), epoch=float(epochs[moment]), concept=k, **columns)
+            for moment in kept
+            for k in CONCEPTS
+        ]
+
+    def _predicted_rows(self, epochs: Tensor, times: Tensor) -> list[Row]:
+        """How far off, at worst of the two concepts, the closed form of each start's weights is in time."""
         flat, time = self.world.replace(dimensions=2), epochs * self.time_per_epoch
-        own, probe = self.own_starts(2), flat.probe()
+        weights, probe = self.one_layer_starts(2), flat.probe()
         if self.net.bias:
-            curve = affine(augmented(flat), own, time) @ torch.cat([probe, probe.new_ones(1)])
+            path = affine(augmented(flat), weights, time) @ torch.cat([probe, probe.new_ones(1)])
         else:
-            curve = answer(flat.second_moment(), own, time, probe)
-        predicted = first_times(epochs, curve, LEARNED * probe)  # [n, 2]
-        errors = (times / predicted - 1).abs().amax(1)
-        return [row(f"start {start}", "own.error", error) for start, error in enumerate(errors.tolist())]
+            path = answer(flat.second_moment(), weights, time, probe)
+        predicted = first_times(epochs, path, LEARNED * probe)  # [n, 2]
+        return per_start("time.error", (times / predicted - 1).abs().amax(1))
 
     def _exact_rows(self, epochs: Tensor) -> list[Row]:
         """Theorem 4.1, or its affine form, against an integration, entry by entry, with one idle coordinate."""
         flat, moments = self.world.replace(dimensions=3), epochs[spaced(len(epochs), self.moments)]
-        own, time = self.own_starts(3), moments * self.time_per_epoch
-        closed = affine(augmented(flat), own, time) if self.net.bias else one_layer(flat.second_moment(), own, time)
-        errors = (closed - integrated(flat, own, time)).abs().amax((0, 2, 3))  # [n]
-        told = {"closed.worst": float(errors.max()), "closed.within": float((errors < EXACT).sum())}
-        return [row("all", name, value) for name, value in {**told, "closed.starts": float(self.starts)}.items()]
+        start, time = self.one_layer_starts(3), moments * self.time_per_epoch
+        closed = affine(augmented(flat), start, time) if self.net.bias else one_layer(flat.second_moment(), start, time)
+        errors = (closed - integrated(flat, start, time)).abs().amax((0, 2, 3))  # [n]
+        within = float((errors < EXACT).sum())
+        return counts({"closed.worst": float(errors.max()), "closed.within": within, "closed.starts": self.starts})
 
-    def _slope_rows(self, epochs: Tensor, answers: Tensor, form: Tensor) -> list[Row]:
+    def _slope_rows(self, epochs: Tensor, answers: Tensor, form: str, path: Tensor) -> list[Row]:
         """The slope of the log residual over that of the closed form from rest, until that is at 80%."""
         targets, rows = self.world.probe()[:2], []
-        until = first_times(epochs, form, LEARNED * targets)
+        until = first_times(epochs, path, LEARNED * targets)
         for k in CONCEPTS:
             window = epochs <= until[k - 1]
             measured = log_residual_slope(epochs[window], targets[k - 1] - answers[window][..., k - 1])  # [n]
-            expected = log_residual_slope(epochs[window], targets[k - 1] - form[window][..., k - 1])
-            rows.append(row("form", f"slope.{k}", float(expected) / self.time_per_epoch))  # -a_k without a bias
-            ratios = (measured / expected).tolist()
-            rows += [row(f"start {start}", f"slope.{k}", ratio) for start, ratio in enumerate(ratios)]
+            expected = log_residual_slope(epochs[window], targets[k - 1] - path[window][..., k - 1])
+            # Of the form itself in its time: -a_k without a bias.
+            rows.append(row("slope", float(expected) / self.time_per_epoch, form=form, concept=k))
+            rows += per_start("slope", measured / expected, concept=k)
         return rows
 
 
@@ -137,12 +135,12 @@ def integrated(world: MixtureWorld, start: Tensor, times: Tensor) -> Tensor:
     shape, d = tuple(start.shape), world.dimensions
     centres, spread = world.centres().numpy(), np.zeros(d)
     spread[: world.concepts] = world.variances.numpy()
-    seen = np.concatenate([centres, np.ones((len(centres), 1))], 1)[:, : shape[2]]  # what the weights multiply
+    inputs = np.concatenate([centres, np.ones((len(centres), 1))], 1)[:, : shape[2]]  # what the weights multiply
 
     def velocity(_: float, flat: NDArray[np.float64]) -> NDArray[np.float64]:
         theta = flat.reshape(shape)
-        error = np.einsum("nij,pj->npi", theta, seen) - centres  # at the middle of each cluster
-        slope = np.einsum("npi,pj->nij", error, seen) / len(centres)
+        error = np.einsum("nij,pj->npi", theta, inputs) - centres  # at the middle of each cluster
+        slope = np.einsum("npi,pj->nij", error, inputs) / len(centres)
         slope[..., :d] += (theta[..., :d] - np.eye(d)) * spread  # from the spread about it
         fall: NDArray[np.float64] = -slope.reshape(-1)
         return fall
@@ -177,12 +175,11 @@ def located_flips(number: int, like: MixtureWorld, seed: int) -> dict[str, list[
     return found
 
 
-def draw(table: polars.DataFrame, config: OrderConfig) -> dict[str, Drawing]:
-    """Fig 2, and times against the closed forms."""
-    from recombine.studies.identity_mapping.order import figures
-
-    caption = "Answers to the probe in concept space, the times at which concepts are learned, and the closed forms."
-    return {"figure": Drawing(figures.figure(table), caption)}
+def columns(config: OrderConfig) -> dict[str, str | float]:
+    """What an arm is, in columns."""
+    name = ("" if config.net.scale == 1 else "small-") + ("bias" if config.net.bias else "no-bias")
+    (one, two), (variance, _) = config.world.signals, config.world.spreads
+    return {"net": name if config.net.layers == 1 else "deep", "mu_1": one, "mu_2": two, "variance": variance}
 
 
 def arms(
@@ -221,8 +218,6 @@ SMOKE = OrderConfig(count=100, starts=6, datasets=2, every=1, moments=8)
 LAPTOP = OrderConfig(world=OrderConfig().world.replace(dimensions=16), count=1_250, starts=40, datasets=2, every=2)
 
 EXPERIMENT = Experiment(
-    study="identity-mapping",
-    name="order",
     question="Which concept does an identity map learn first, and do the closed forms say when?",
     figure="Yang et al. 2025, Fig 2",
     budgets={
@@ -230,17 +225,26 @@ EXPERIMENT = Experiment(
         "laptop": Budget(arms(LAPTOP, PAPER, (0.8, 1.2), 10, 20), 1, "40 starts in 16 dimensions, seconds"),
         "full": Budget(arms(OrderConfig(), PAPER, FINE, 20, 200), 1, "200 starts, two minutes on two CPU cores"),
     },
-    claims=claims.ORDER,
-    draw=draw,
-    notes=(
-        "images_seen counts thousandths of an epoch; an epoch is 118 steps, also where a step is on all points.",
-        "Sigma is read as a variance, as the released code passes it, and there is always a cluster at the origin: "
+    columns={
+        "net": str,
+        "mu_1": float,
+        "mu_2": float,
+        "variance": float,
+        "start": int,
+        "form": str,
+        "concept": int,
+        "epoch": float,
+        "world": int,
+    },
+    of_arm=columns,
+    assumptions=(
+        "An epoch is 118 steps, also where a step is on all points.",
+        "Sigma is a variance, as the released code passes it, and there is always a cluster at the origin: "
         "a_k = mu_k^2 / 3 + var_k. Points are mixed once and come in the same order ever after.",
-        "A concept is learned when its coordinate of f(probe) first is at 80% of its target, read every 8 steps and "
-        "in proportion between; read at epochs only, as on plots, the strong concept's 3 epochs become 4.",
+        "A concept is learned when its coordinate of f(probe) first is at 80% of its target, observed every 8 steps "
+        "and in proportion between; observed at epochs only, as on plots, the strong concept's 3 epochs become 4.",
         "Slopes are fitted from the start to the time at which the closed form is at 80%, on full batches with the "
         "start scaled by 0.01: with PyTorch's own start every coordinate carries the slowest rate in its tail.",
         "Deep: run 28 has mu (2, 4), a digest of the paper says (1, 2); both are run.",
     ),
-    seen=SEEN,
 )

@@ -1,127 +1,156 @@
-"""The figure of the order of two concepts: Yang et al. 2025, Fig 2, with times, slopes and the flip beside it."""
+"""The figures of the order of two concepts: Yang et al. 2025, Fig 2, with times, slopes and the flip beside it."""
+
+from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import polars as pl
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from numpy.typing import NDArray
 
+from recombine.lab.claims import NotMeasured
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.statistics import mean_interval
-from recombine.lab.table import curves
-from recombine.studies.identity_mapping.order.claims import CLUSTERS, SPREAD, arms_of, log_ratios, per_start, settings
+from recombine.lab.table import Curve
+from recombine.studies.identity_mapping._shared.figures import one_curve
+from recombine.studies.identity_mapping._shared.flow_claims import single
+from recombine.studies.identity_mapping.order.claims import (
+    RULE,
+    SPREAD,
+    Setting,
+    crossing,
+    log_ratios,
+    settings,
+    stronger_first,
+    times,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
 
 PAPER = (0.05, 0.1, 0.5, 1.0, 2.0)  # var_1 in Fig 2b
 CONCEPT_COLORS = {1: SERIES_COLORS[4], 2: SERIES_COLORS[5]}
 FORM_DASHES = {"affine": (0, (4, 2)), "plain": (0, (1.2, 1.6))}
+FORM_NAMES = {"affine": "with bias", "plain": "without bias"}
 
 
-def figure(table: pl.DataFrame) -> Figure:
-    """Paths in concept space (a, b, c); times (d), log residuals (e) and the flip (f)."""
+def draw(table: pl.DataFrame, config: object) -> dict[str, Drawing]:
+    """Fig 2 and the flip; times and residuals against the closed forms."""
+    return {
+        "figure": Drawing(_orders(table), "Paths of the answer to the probe in concept space, and where they flip."),
+        "times": Drawing(_forms(table), "When nets learn a concept, against the closed forms with and without a bias."),
+    }
+
+
+def _orders(table: pl.DataFrame) -> Figure:
+    """Paths over signals, over spreads and in deep nets; the flip."""
     with house_style():
-        drawing = Figure(figsize=(18, 12), layout="constrained")
-        panels = drawing.subplots(2, 3).ravel()
-        biased = arms_of(table, "bias")
-        signals = [arm for arm in biased if settings(arm)[2] == SPREAD]
-        spreads = [arm for arm in biased if settings(arm)[1] == (1.0, 2.0) and settings(arm)[2] in PAPER]
-        draw_paths(panels[0], table, {arm: _signals_text(arm) for arm in signals}, SERIES_COLORS[2:5])
-        panels[0].set_title("a   The stronger signal first")
-        names = {arm: f"var$_1$ = {settings(arm)[2]:g}" for arm in spreads}
-        draw_paths(panels[1], table, names, _shades(len(spreads)), "center right")
-        panels[1].set_title("b   Spread counts like signal")
-        deep = arms_of(table, "deep")
-        draw_paths(panels[2], table, {arm: _signals_text(arm) for arm in deep}, SERIES_COLORS[3:5], "center right")
-        panels[2].set_title("c   Four linear layers")
-        _draw_times(panels[3], table)
-        _draw_residuals(panels[4], table)
-        _draw_flip(panels[5], table)
-        n = max((len(per_start(table, arm, "time.1")) for arm in biased), default=0)
-        few = max((len(per_start(table, arm, "time.1")) for arm in deep), default=0)
+        drawing = Figure(figsize=(14, 12.5), layout="constrained")
+        signal, spread, deep, flip = drawing.subplots(2, 2).ravel()
+        biased, layers = settings(table, "bias"), settings(table, "deep")
+        by_signal = [each for each in biased if each.variance == SPREAD]
+        by_spread = [each for each in biased if each.signals == (1.0, 2.0) and each.variance in PAPER]
+        shades = [to_hex(color) for color in colormaps["viridis"](np.linspace(0, 0.88, max(len(by_spread), 1)))]
+        draw_paths(signal, table, by_signal, [_signals_text(each) for each in by_signal], SERIES_COLORS[2:5])
+        draw_paths(spread, table, by_spread, [f"var$_1$ = {each.variance:g}" for each in by_spread], shades, "right")
+        draw_paths(deep, table, layers, [_signals_text(each) for each in layers], SERIES_COLORS[3:5], "right")
+        signal.set_title(f"Signals: stronger first in {_share(table, by_signal)}")
+        spread.set_title("Spreads: the path turns with var$_1$")
+        deep.set_title(f"Four layers: stronger first in {_share(table, layers)}")
+        _draw_flip(flip, table)
+        n, few = (max((len(times(table, each.arm, 1)) for each in those), default=0) for those in (biased, layers))
         put_caption(
             drawing,
-            "a-c: f(probe) in concept space; thick: median over starts, thin: single starts, dashed: affine closed "
-            "form from rest; star: probe; circles: training clusters, one standard deviation at variance 0.05. d: "
-            "median epochs to 80%; bars: middle half of starts. e: median residual from a small start; lines: closed "
-            f"forms. f: mean over starts; bars: 95% interval of the mean. n = {n} starts (c: {few}).",
+            "Paths of f(probe) in concept space; thick: median over starts, thin: single starts, dashed: affine closed "
+            "form from rest; star: probe; circles: training clusters, one standard deviation at variance 0.05. Flip: "
+            f"mean over starts; bars: 95% interval of the mean. n = {n} starts (four layers: {few}), seed 0; 40 or 12 "
+            "epochs of 15,000 points.",
+        )
+    return drawing
+
+
+def _forms(table: pl.DataFrame) -> Figure:
+    with house_style():
+        drawing = Figure(figsize=(14, 6.8), layout="constrained")
+        left, right = drawing.subplots(1, 2)
+        _draw_times(left, table)
+        _draw_residuals(right, table)
+        n = max((len(times(table, each.arm, 1)) for each in settings(table, "bias")), default=0)
+        put_caption(
+            drawing,
+            "Left: median epochs to 80% of the target at mu = (1, 2); bars: middle half of starts. Right: median "
+            f"residual from a small start on full batches; lines: closed forms. n = {n} starts, seed 0.",
         )
     return drawing
 
 
 def draw_paths(
-    axes: Axes,
-    table: pl.DataFrame,
-    names: Mapping[str, str],
-    colors: Sequence[str],
-    place: Literal["lower right", "center right"] = "lower right",
-) -> None:
-    """The way of f(probe) in the plane of two concepts, an arm a colour, with clusters and probes."""
-    drawn = False
-    for (arm, name), color in zip(names.items(), colors, strict=False):
-        median = path(table, arm, "median")
+    axes: Axes, table: pl.DataFrame, those: Sequence[Setting], names: Sequence[str], colors: Sequence[str],
+    place: Literal["lower right", "right"] = "lower right",
+) -> None:  # fmt: skip
+    """The path of f(probe) in the plane of two concepts, a colour for each setting, with clusters and probes."""
+    for setting, name, color in zip(those, names, colors, strict=False):
+        median = path(table, "answer.median", arm=setting.arm)
         if median is None:
             continue
-        drawn = True
-        starts = [path(table, arm, node) for node in _starts(table, arm)]
-        for start in starts:
-            if start is not None:
-                axes.plot(*start, color=color, linewidth=0.8, alpha=0.5)
+        for start in range(len(times(table, setting.arm, 1))):
+            if (found := path(table, "answer", arm=setting.arm, start=start)) is None:
+                break
+            axes.plot(*found, color=color, linewidth=0.8, alpha=0.5)
         axes.plot(*median, color=color, linewidth=3, label=name)
-        form = path(table, arm, "affine")
-        if form is not None:
+        if (form := path(table, "answer", arm=setting.arm, form="affine")) is not None:
             axes.plot(*form, color=INK, linewidth=1.3, linestyle=FORM_DASHES["affine"], zorder=4)
-        _, (first, second), variance = settings(arm)
+        first, second = setting.signals
         axes.plot(first, second, "*", color=color, markersize=17, markeredgecolor=INK, zorder=5)
-        if variance == SPREAD:
+        if setting.variance == SPREAD:
             for middle in ((first, 0.0), (0.0, second), (0.0, 0.0)):
                 size = 2 * math.sqrt(SPREAD)
                 axes.add_patch(Ellipse(middle, size, size, fill=False, edgecolor=FAINT, linewidth=1.2))
-    if not drawn:
-        return empty_panel(axes, "not measured: f.1, f.2")
+    if not axes.lines:
+        return empty_panel(axes, "not measured: answer")
     axes.set(xlabel="coordinate 1 of f(probe)", ylabel="coordinate 2 of f(probe)")
     axes.set_aspect("equal", adjustable="datalim")
     axes.legend(loc=place)
     return None
 
 
-def path(table: pl.DataFrame, arm: str, node: str) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def path(table: pl.DataFrame, instrument: str, **where: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Both coordinates of a curve, over time."""
-    found = [list(curves(table, f"f.{k}", arm, node).values()) for k in (1, 2)]
-    return (found[0][0][1], found[1][0][1]) if all(found) else None
+    one, two = (one_curve(table, instrument, over="epoch", concept=k, **where) for k in (1, 2))
+    return None if one is None or two is None else (one[1], two[1])
 
 
-def _starts(table: pl.DataFrame, arm: str) -> list[str]:
-    return [node for _, node in curves(table, "f.1", arm) if node.startswith("start ")]
+def _signals_text(setting: Setting) -> str:
+    return f"$\\mu$ = ({setting.signals[0]:g}, {setting.signals[1]:g})"
 
 
-def _signals_text(arm: str) -> str:
-    _, (first, second), _ = settings(arm)
-    return f"$\\mu$ = ({first:g}, {second:g})"
-
-
-def _shades(count: int) -> list[str]:
-    from matplotlib.colors import to_hex
-
-    return [to_hex(color) for color in colormaps["viridis"](np.linspace(0, 0.88, max(count, 1)))]
+def _share(table: pl.DataFrame, those: Sequence[Setting]) -> str:
+    """The share of starts that learn the stronger concept first, where one is stronger."""
+    right = [stronger_first(table, each) for each in those if each.moments[0] != each.moments[1]]
+    return f"{np.mean(np.concatenate(right)):.0%}" if right else "none"
 
 
 def _draw_times(axes: Axes, table: pl.DataFrame) -> None:
-    axes.set_title("d   When: nets and closed forms")
-    arms = {settings(arm)[2]: arm for arm in arms_of(table, "bias") if settings(arm)[1] == (1.0, 2.0)}
+    arms = {setting.variance: setting.arm for setting in settings(table, "bias", (1.0, 2.0))}
     arms = dict(sorted(arms.items()))
     if not arms:
-        return empty_panel(axes, "not measured: time.1, time.2")
+        return empty_panel(axes, "not measured: time")
+    first, arm = next(iter(arms.items()))
+    off = [_quartiles(times(table, arm, 1))[1] / _form_time(table, arm, form, 1) for form in FORM_DASHES]
+    axes.set_title(f"Time over the form at var$_1$ = {first:g}: {off[0]:.2f} (bias), {off[1]:.2f} (none)")
     for k, color in CONCEPT_COLORS.items():
         for form, dashes in FORM_DASHES.items():
-            times = [_form_time(table, arm, form, k) for arm in arms.values()]
-            words = "with bias" if form == "affine" else "without bias"
-            axes.plot(list(arms), times, color=color, linestyle=dashes, linewidth=2, label=f"concept {k}, form {words}")
-        quartiles = np.array([_quartiles(per_start(table, arm, f"time.{k}")) for arm in arms.values()])  # [arms, 3]
+            expected = [_form_time(table, arm, form, k) for arm in arms.values()]
+            axes.plot(list(arms), expected, color=color, linestyle=dashes, linewidth=2,
+                      label=f"concept {k}, form {FORM_NAMES[form]}")  # fmt: skip
+        quartiles = np.array([_quartiles(times(table, arm, k)) for arm in arms.values()])  # [arms, 3]
         spread = np.abs(quartiles[:, [0, 2]] - quartiles[:, [1]]).T
         axes.errorbar(list(arms), quartiles[:, 1], spread, fmt="o", color=color, markersize=7, capsize=3,
                       label=f"concept {k}, nets")  # fmt: skip
@@ -129,71 +158,75 @@ def _draw_times(axes: Axes, table: pl.DataFrame) -> None:
     axes.set_xticks([0.05, 0.1, 0.2, 0.5, 1, 2], ["0.05", "0.1", "0.2", "0.5", "1", "2"])
     axes.set_yticks([2, 5, 10, 20], ["2", "5", "10", "20"])
     axes.minorticks_off()
-    axes.legend(loc="upper right", fontsize=10.5)
+    axes.legend(loc="upper right")
     return None
 
 
 def _form_time(table: pl.DataFrame, arm: str, form: str, concept: int) -> float:
-    found = list(curves(table, f"time.{concept}", arm, form).values())
-    return float(found[0][1][0]) if found else math.nan
+    try:
+        return single(table, "time", arm=arm, form=form, concept=concept)
+    except NotMeasured:
+        return math.nan
 
 
-def _quartiles(times: NDArray[np.float64]) -> list[float]:
+def _quartiles(found: NDArray[np.float64]) -> list[float]:
     """Of starts; one that is not learned in time is later than all others, and shown as nothing."""
-    edges = np.quantile(np.nan_to_num(times, nan=1e9), [0.25, 0.5, 0.75], method="nearest")
+    edges = np.quantile(np.nan_to_num(found, nan=1e9), [0.25, 0.5, 0.75], method="nearest")
     return [math.nan if edge >= 1e9 else float(edge) for edge in edges]
 
 
 def _draw_residuals(axes: Axes, table: pl.DataFrame) -> None:
-    axes.set_title("e   Residuals fall as predicted")
-    drawn = False
-    for nets, form, faded in (("small-no-bias", "plain", 1.0), ("small-bias", "affine", 0.55)):
-        for arm in arms_of(table, nets):
+    axes.set_title("Residual from a small start")
+    kinds: Mapping[str, tuple[str, float, str]] = {
+        "small-no-bias": ("plain", 1.0, "o"), "small-bias": ("affine", 0.55, "s")
+    }  # fmt: skip
+    for net, (form, faded, marker) in kinds.items():
+        for setting in settings(table, net):
             for k, color in CONCEPT_COLORS.items():
-                target = settings(arm)[1][k - 1]
-                measured, exact = (list(curves(table, f"f.{k}", arm, node).values()) for node in ("median", form))
-                if not measured or not exact:
+                measured = one_curve(table, "answer.median", over="epoch", arm=setting.arm, concept=k)
+                exact = one_curve(table, "answer", over="epoch", arm=setting.arm, form=form, concept=k)
+                if measured is None or exact is None:
                     continue
-                drawn = True
-                words = "no bias" if nets == "small-no-bias" else "bias"
-                marker = "o" if nets == "small-no-bias" else "s"
-                (at, value), (when, known) = measured[0], exact[0]
-                axes.plot(at / 1_000, 1 - value / target, marker, color=color, markersize=6, alpha=faded,
-                          label=f"concept {k}, {words}")  # fmt: skip
-                axes.plot(when / 1_000, 1 - known / target, color=INK, linewidth=1.3, linestyle=FORM_DASHES[form])
-    if not drawn:
-        return empty_panel(axes, "not measured: f.1, f.2 of small starts")
+                at, left = _residual(measured, setting.signals[k - 1])
+                axes.plot(at, left, marker, color=color, markersize=6, alpha=faded,
+                          label=f"concept {k}, {FORM_NAMES[form]}")  # fmt: skip
+                axes.plot(*_residual(exact, setting.signals[k - 1]), color=INK, linewidth=1.3,
+                          linestyle=FORM_DASHES[form])  # fmt: skip
+    if not axes.lines:
+        return empty_panel(axes, "not measured: answers of small starts")
     axes.set(yscale="log", ylim=(0.02, 1.15), xlabel="epochs", ylabel="1 - f$_k$ / $\\mu_k$ (log scale)")
     axes.set_yticks([0.02, 0.05, 0.1, 0.2, 0.5, 1], ["0.02", "0.05", "0.1", "0.2", "0.5", "1"])
     axes.minorticks_off()
     axes.axhline(0.2, color=FAINT, linestyle=":", linewidth=1.5)
-    axes.legend(loc="upper right", fontsize=10.5)
+    axes.legend(loc="upper right")
     return None
 
 
+def _residual(found: Curve, target: float) -> Curve:
+    return found[0], 1 - found[1] / target
+
+
 def _draw_flip(axes: Axes, table: pl.DataFrame) -> None:
-    axes.set_title("f   Where the order flips")
-    rule = (2.0**2 - 1.0**2) / CLUSTERS + SPREAD
-    drawn = False
-    for nets, color, mark in (("bias", SERIES_COLORS[3], "o"), ("no-bias", SERIES_COLORS[1], "s")):
+    flips = []
+    for net, color, mark in (("bias", SERIES_COLORS[3], "o"), ("no-bias", SERIES_COLORS[1], "s")):
         points = []
-        for arm in arms_of(table, nets):
-            _, signals, variance = settings(arm)
-            ratios = log_ratios(table, arm)
+        for setting in settings(table, net, (1.0, 2.0)):
+            ratios = log_ratios(table, setting.arm)
             ratios = ratios[np.isfinite(ratios)]
-            if signals == (1.0, 2.0) and rule / 2.2 <= variance <= 2 * rule and len(ratios):
+            if RULE / 2.2 <= setting.variance <= 2 * RULE and len(ratios):
                 low, high = mean_interval(ratios) or (math.nan, math.nan)
-                points.append((variance, float(ratios.mean()), low, high))
+                points.append((setting.variance, float(ratios.mean()), low, high))
         if not points:
             continue
-        drawn = True
         at, mean, low_edge, high_edge = np.array(sorted(points)).T
+        flips.append(f"{crossing(at, mean):.2f}")
         axes.errorbar(at, mean, [mean - low_edge, high_edge - mean], fmt=f"{mark}-", color=color, markersize=7,
-                      capsize=3, linewidth=2, label=f"nets, {nets.replace('-', ' ')}")  # fmt: skip
-    if not drawn:
+                      capsize=3, linewidth=2, label=f"nets, {net.replace('-', ' ')}")  # fmt: skip
+    if not flips:
         return empty_panel(axes, "not measured: times about the flip")
+    axes.set_title(f"The order flips at {' and '.join(flips)}; rule {RULE:g}")
     axes.axhline(0, color=INK, linewidth=1)
-    axes.axvline(rule, color=FAINT, linestyle="--", linewidth=2, label=f"a$_1$ = a$_2$: var$_1$ = {rule:g}")
+    axes.axvline(RULE, color=FAINT, linestyle="--", linewidth=2, label="rule: a$_1$ = a$_2$")
     axes.set(xlabel="var$_1$", ylabel="mean log t$_1$ / t$_2$")
     axes.legend(loc="upper right")
     return None

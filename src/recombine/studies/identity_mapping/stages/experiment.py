@@ -15,21 +15,19 @@ import torch
 from pydantic import Field
 
 from recombine.errors import UserError
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.work import Row
 from recombine.studies.identity_mapping._shared.flows import (
     FlowsConfig,
     along_path,
     curve,
-    row,
+    per_start,
     spread_over_starts,
     steps_for,
 )
-from recombine.studies.identity_mapping.stages import claims
 from recombine.theory.identity.flow import flow, probe_loss, stages, terms, training_loss
 
 if TYPE_CHECKING:
-    import polars
     from torch import Tensor
 
 ENTRIES = ((1, 1), (2, 2), (1, 2), (1, 3), (2, 3), (3, 3))  # of the symmetric W
@@ -57,14 +55,15 @@ class StagesConfig(FlowsConfig):
         medians = [weights[..., i - 1, j - 1].median(1).values for i, j in ENTRIES[:3]]
         kept = along_path(times, torch.stack(medians), self.moments_kept)
         times, weights = times[kept], weights[kept]  # [T], [T, n, d, d]
-        shown = {f"w{i}{j}": weights[..., i - 1, j - 1] for i, j in ENTRIES}
         growth, suppression, noise = (2 * term[..., 0, 1] for term in terms(weights, a))  # as they add up in w12'
-        shown |= {"growth": growth, "suppression": suppression, "noise": noise}
-        shown |= {"motion": growth - suppression - noise}
-        shown |= {"training loss": training_loss(weights, a), "probe loss": probe_loss(weights, self.probe())}
-        for name, values in shown.items():
-            rows += spread_over_starts(name, "all", times, values)
-            rows += curve(name, "start 0", times, values[:, 0])
+        shown: list[tuple[str, Tensor, dict[str, int]]] = [
+            ("weight", weights[..., i - 1, j - 1], {"i": i, "j": j}) for i, j in ENTRIES
+        ]
+        shown += [("growth", growth, {}), ("suppression", suppression, {}), ("noise", noise, {})]
+        shown += [("motion", growth - suppression - noise, {}), ("training loss", training_loss(weights, a), {})]
+        for instrument, values, where in [*shown, ("probe loss", probe_loss(weights, self.probe()), {})]:
+            rows += spread_over_starts(instrument, times, values, **where)
+            rows += curve(instrument, times, values[:, 0], start=0, **where)
         return rows
 
     def _errors(self, start: Tensor, a: Tensor) -> list[Row]:
@@ -76,20 +75,15 @@ class StagesConfig(FlowsConfig):
             moved, printed = motion(factors, a), growth - suppression - noise
             worst = torch.maximum(worst, (moved - 2 * printed).abs().flatten(1).amax(1))
             factor.append((moved * printed).sum((1, 2)) / (printed**2).sum((1, 2)))  # least squares
-        found = {"error": worst, "factor": torch.stack(factor).mean(0)}
-        return [row(f"start {i}", name, v) for name, all_of in found.items() for i, v in enumerate(all_of.tolist())]
+        return per_start("error", worst) + per_start("factor", torch.stack(factor).mean(0))
 
     def _times(self, times: Tensor, weights: Tensor) -> list[Row]:
         """When each start passes through its stages; the stronger concept is the first."""
         found = stages(times, weights, 2, self.level, self.remnant)
         strong, weak = (1, 0) if self.signals[1] > self.signals[0] else (0, 1)
-        passed = {
-            "time.first major": found.majors[:, strong],
-            "time.minor peak": found.peaks[:, 0],
-            "time.minor suppressed": found.suppressed[:, 0],
-            "time.second major": found.majors[:, weak],
-        }
-        return [row(f"start {i}", name, v) for name, all_of in passed.items() for i, v in enumerate(all_of.tolist())]
+        passed = {"first major": found.majors[:, strong], "minor peak": found.peaks[:, 0],
+                  "minor suppressed": found.suppressed[:, 0], "second major": found.majors[:, weak]}  # fmt: skip
+        return [each for stage, when in passed.items() for each in per_start("stage", when, stage=stage)]
 
 
 def motion(factors: Tensor, a: Tensor) -> Tensor:
@@ -108,34 +102,11 @@ def _factors(weights: Tensor) -> Tensor:
     return factors
 
 
-def draw(table: polars.DataFrame, config: StagesConfig) -> dict[str, Drawing]:
-    """Fig 5, with Figs 17 and 18 beside it."""
-    from recombine.studies.identity_mapping.stages import figures
-
-    caption = "Entries of W over time, of one start and over all; growth, suppression and noise of the minor."
-    return {"figure": Drawing(figures.figure(table, config), caption)}
-
-
 def _arms(**changes: int) -> dict[str, StagesConfig]:
     return {"A": StagesConfig(power=1, **changes), "A2": StagesConfig(power=2, span=20.0, **changes)}
 
 
-SEEN = (
-    "W' is 2 (G - S - N) to 7e-16 in each of 1,000 starts, and so twice what the paper prints (S4b): its clock, and "
-    "that of the released scripts, runs at half the speed of gradient flow on its own loss. Nothing but the clock "
-    "changes.",
-    "The stages come in the paper's order in each of 500 starts with either A (S5a, S5b): at mu = (1, 1.5) the "
-    "stronger concept is at 0.8 after 1.14 units of time, its minor at half of its peak after 1.92, the weaker "
-    "concept at 0.8 after 2.98 (medians). A^2 pulls the last apart from the others: 0.96, 1.72 and 5.92. Appendix D "
-    "proves the stages for a ratio of 3 or more between the a of both concepts; here it is 2.24 (5.0 with A^2), and "
-    "they come all the same.",
-    "The minor is moved by growth against suppression; noise, which has no fixed sign, is nowhere large for it. "
-    "Meanwhile the weaker concept grows slowly (A) or stands still (A^2): the room in which Swing-by happens.",
-)
-
 EXPERIMENT = Experiment(
-    study="identity-mapping",
-    name="stages",
     question="In which order do the entries of a symmetric two-layer map come and go?",
     figure="Yang et al. 2025, Figs 5, 17, 18",
     budgets={
@@ -143,13 +114,11 @@ EXPERIMENT = Experiment(
         "laptop": Budget(_arms(starts=200), 1, "seconds"),
         "full": Budget(_arms(), 1, "seconds, on a CPU; 500 starts an arm"),
     },
-    claims=claims.STAGES,
-    draw=draw,
-    notes=(
+    columns={"start": int, "stage": str, "i": int, "j": int, "quantile": float, "time": float},
+    assumptions=(
         "Arm A2 has the scripts' A^2, element by element, in the place of A.",
-        "Time is that of gradient flow on 1/2 E|f(x) - x|^2, in thousandths of a unit in the column images_seen; the "
-        "scripts' clock shows twice as much, as they step W by G - S - N without the 2.",
+        "Time is that of gradient flow on 1/2 E|f(x) - x|^2; the scripts' clock shows twice as much, as they step W by "
+        "G - S - N without the 2.",
         "A major is learned at 0.8, a minor suppressed at half of its peak. One start is start 0, not a chosen one.",
     ),
-    seen=SEEN,
 )
