@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from recombine.lab.claims import Judgement, NotMeasured, verdict_above
@@ -48,7 +49,7 @@ def judge_trend(series: Mapping[float, Counts] | Mapping[str, Counts], direction
         raise NotMeasured("fewer than two values along this axis were counted")
     note, listed = listed_shares(series), list(series.values())[::direction]
     judged = judge_difference(listed[-1], listed[0], note)
-    back = any(share_difference(*pair)[0] > 0 for pair in zip(listed, listed[1:], strict=False))
+    back = any(share_difference(*pair)[0] > 0 for pair in pairwise(listed))
     if back and judged.verdict == "holds":
         return Judgement(judged.estimate, judged.interval, judged.n, "fails", f"not monotone; {note}")
     return judged

@@ -2,245 +2,178 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every, verdict_above, verdict_below
-from recombine.lab.statistics import Interval, proportion_interval
+from recombine.lab.claims import Claim, Judgement, NotMeasured
+from recombine.lab.table import select
+from recombine.studies.identity_mapping._shared.flow_claims import Share, all_of, share_above, share_below
+from recombine.studies.identity_mapping._shared.trends import (
+    Counts,
+    Series,
+    falling,
+    judge_trend,
+    larger,
+    listed_shares,
+    rising,
+)
+from recombine.studies.identity_mapping.phase_diagram.experiment import COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl
 
-Counts = tuple[int, int]
-"""So many of so many."""
-Cells = dict[str, dict[str, float]]
-"""{node: {instrument: value}}"""
-
-BASE = {"scale": "0.2", "start": "positive", "h": "3", "d": "3", "model": "tied", "size": "plain", "power": "1"}
+BASE: dict[str, Any] = {
+    "scale": 0.2, "start": "positive", "width": 3, "dimensions": 3, "layers": 0, "even": False, "power": 1,
+}  # fmt: skip
 """The released script's start, with A."""
 GRID = {key: value for key, value in BASE.items() if key not in ("scale", "power")}
 
 
-def cells(table: pl.DataFrame) -> Cells:
-    """Everything counted, by cell; of a cell that two arms have, with the same starts, the one with more of them."""
-    by_arm: dict[tuple[str, str], dict[str, float]] = {}
-    for arm, node, instrument, value in table.select("arm", "node", "instrument", "value").iter_rows():
-        by_arm.setdefault((arm, node), {})[instrument] = value
-    found: Cells = {}
-    for (_, node), values in by_arm.items():
-        if values.get("flows", 0) > found.get(node, {}).get("flows", 0):
-            found[node] = values
-    return found
+def cells(table: pl.DataFrame) -> pl.DataFrame:
+    """A row a cell and a column for everything counted; of a cell in two arms the one with more starts, which has all
+    of the other's.
+    """
+    if table.is_empty():
+        return table.select(*COLUMNS)
+    wide = table.pivot(on="instrument", index=["arm", *COLUMNS], values="value", maintain_order=True)
+    wide = wide.sort("flows", descending=True, maintain_order=True)
+    return wide.unique(list(COLUMNS), keep="first", maintain_order=True)
 
 
-def where(found: Cells, **fixed: str) -> Cells:
-    """The cells whose name says all this."""
-    return {node: values for node, values in found.items() if fixed.items() <= told(node).items()}
+def counted(found: pl.DataFrame, hits: str = "bumps", of: str = "flows", **where: Any) -> Counts:
+    """The sum over these cells, where both were counted."""
+    if not {hits, of} <= set(found.columns):
+        return 0, 0
+    both = select(found, **where).drop_nulls([hits, of])
+    return round(both[hits].sum()), round(both[of].sum())
 
 
-def told(node: str) -> dict[str, str]:
-    """ "gap=2,scale=0.2" -> {"gap": "2", "scale": "0.2"}"""
-    return dict(part.split("=", 1) for part in node.split(","))
+def along(found: pl.DataFrame, key: str, hits: str = "bumps", **where: Any) -> Series:
+    """Bumps at each value of one column, ascending."""
+    places = sorted(select(found, **where)[key].unique().to_list())
+    series = {place: counted(found, hits, **{**where, key: place}) for place in places}
+    return {place: counts for place, counts in series.items() if counts[1]}
 
 
-def counted(chosen: Cells, hits: str = "bumps", of: str = "flows") -> Counts:
-    """The sum over cells, where both were counted."""
-    both = [values for values in chosen.values() if hits in values and of in values]
-    return round(sum(values[hits] for values in both)), round(sum(values[of] for values in both))
+def by_power(found: pl.DataFrame) -> dict[int, Counts]:
+    """Bumps with A and with A^2, over the cells of the grid that both have."""
+    grids = {power: select(found, **GRID, power=power) for power in (1, 2)}
+    both = grids[1].select("gap", "scale").join(grids[2].select("gap", "scale"), on=["gap", "scale"])
+    return {power: counted(grid.join(both, on=["gap", "scale"])) for power, grid in grids.items()}
 
 
-def along(found: Cells, key: str, fixed: Mapping[str, str]) -> dict[str, Counts]:
-    """Bumps at each value of one key, in growing order of numbers, the rest fixed or summed over."""
-    chosen = where(found, **{name: value for name, value in fixed.items() if name != key})
-    values = sorted({told(node)[key] for node in chosen}, key=_order)
-    return {value: counted(where(chosen, **{key: value})) for value in values}
+def by_start(found: pl.DataFrame, *starts: str) -> dict[str, Counts]:
+    """Bumps of each kind of start, over the gaps that the last one has."""
+    gaps = select(found, **{**BASE, "start": starts[-1]})["gap"].to_list()
+    series = {start: counted(found, **{**BASE, "start": start}, gap=gaps) for start in starts}
+    return {start: counts for start, counts in series.items() if counts[1]}
 
 
-def difference(more: Counts, less: Counts) -> Interval:
-    """An interval of at least 95% for the difference of two shares: between the ends of two exact ones of 97.5%."""
-    (low, high), (lower, upper) = (proportion_interval(*counts, level=0.975) for counts in (more, less))
-    return low - upper, high - lower
+def agreement(found: pl.DataFrame) -> pl.DataFrame:
+    """The cells of the grid in which the analytic curve was asked which start bumps."""
+    return select(found, **GRID).drop_nulls("agree") if "agree" in found.columns else found.clear()
 
 
-def judge_difference(more: Counts, less: Counts, note: str = "") -> Judgement:
-    """The judgement of "the first share is larger"; n is the smaller count."""
-    if not more[1] or not less[1]:
-        raise NotMeasured("one of the two shares was not counted")
-    n = min(more[1], less[1])
-    interval = difference(more, less)
-    return Judgement(_share(more) - _share(less), interval, n, verdict_above(interval, 0, n), note)
+def _axis(key: str, **changed: Any) -> Callable[[pl.DataFrame], Series]:
+    """Bumps along an axis, from the released start with some of it changed."""
+    where = {name: value for name, value in {**BASE, **changed}.items() if name != key}
+    return lambda table: along(cells(table), key, **where)
 
 
-def judge_trend(series: Mapping[str, Counts], rising: bool) -> Judgement:
-    """Whether shares rise (fall): the ends differ and no two neighbours are clearly apart the other way."""
-    if len(series) < 2:
-        raise NotMeasured("fewer than two values along this axis were counted")
-    listed = list(series.values()) if rising else list(series.values())[::-1]
-    note = ", ".join(f"{value}: {_share(counts):.3f}" for value, counts in series.items())
-    judged = judge_difference(listed[-1], listed[0], note)
-    back = [i for i in range(len(listed) - 1) if difference(listed[i], listed[i + 1])[0] > 0]
-    if back and judged.verdict == "holds":
-        return Judgement(judged.estimate, judged.interval, judged.n, "fails", f"not monotone; {note}")
-    return judged
+def _square(**changed: Any) -> Callable[[pl.DataFrame], Series]:
+    """Bumps along the dimension, where U is as wide as that."""
+    where = {name: value for name, value in {**BASE, **changed}.items() if name not in ("width", "dimensions")}
+    return lambda table: along(square(cells(table)), "dimensions", **where)
 
 
-def falls_along(key: str, **changed: str) -> Callable[[pl.DataFrame], Judgement]:
-    """The rule of "the share falls along this axis", from the released start with some of it changed."""
-    return lambda table: judge_trend(along(cells(table), key, {**BASE, **changed}), rising=False)
+def square(found: pl.DataFrame) -> pl.DataFrame:
+    """The cells in which U is as wide as the dimension."""
+    return found.filter(found["width"] == found["dimensions"])
 
 
-def falls_with_dimension(**changed: str) -> Callable[[pl.DataFrame], Judgement]:
-    """The same along d, where U is as wide as d."""
-    fixed = {name: value for name, value in {**BASE, **changed}.items() if name != "h"}
-
-    def judge(table: pl.DataFrame) -> Judgement:
-        square = {node: values for node, values in cells(table).items() if told(node)["h"] == told(node)["d"]}
-        return judge_trend(along(square, "d", fixed), rising=False)
-
-    return judge
-
-
-def grows_with_gap(table: pl.DataFrame) -> Judgement:
-    """PH1: along the gap, at the released start."""
-    return judge_trend(along(cells(table), "gap", BASE), rising=True)
-
-
-def small_starts(table: pl.DataFrame) -> Judgement:
-    """PH2: the share at the smallest scale of all, mu_2 = 2."""
-    series = along(cells(table), "scale", {**BASE, "gap": "2"})
+def _smallest(table: pl.DataFrame) -> tuple[float, Counts]:
+    """The smallest scale at mu_2 = 2, and the bumps there."""
+    series = _axis("scale", gap=2.0)(table)
     if not series:
         raise NotMeasured("no scales at gap 2 were counted")
-    scale, counts = next(iter(series.items()))
-    interval = proportion_interval(*counts)
-    return Judgement(_share(counts), interval, counts[1], verdict_above(interval, 0.8, counts[1]), f"scale {scale}")
+    return next(iter(series.items()))
 
 
-def squared_more(table: pl.DataFrame) -> Judgement:
-    """PH3: over the cells that both have."""
-    grid = where(cells(table), **GRID)
-    shared = {node for node in grid if _other_power(node) in grid}
-    by_power = {power: counted({n: grid[n] for n in shared if told(n)["power"] == power}) for power in "12"}
-    return judge_difference(by_power["2"], by_power["1"], _said(by_power))
+def _cells_that(hits: str = "bumps", of: str = "flows", **where: Any) -> Share:
+    """How many of how many, over the cells in which columns have these values."""
+    return lambda table: counted(cells(table), hits, of, **where)
 
 
-def positive_more(table: pl.DataFrame) -> Judgement:
-    """PH4: positive against gaussian, over the gaps of both."""
-    found = {start: where(cells(table), **{**BASE, "start": start}) for start in ("positive", "gaussian")}
-    gaps = {told(node)["gap"] for node in found["gaussian"]}
-    both = {
-        start: counted({node: values for node, values in chosen.items() if told(node)["gap"] in gaps})
-        for start, chosen in found.items()
-    }
-    return judge_difference(both["positive"], both["gaussian"], _said(both))
+def _of_power(power: int) -> Share:
+    return lambda table: by_power(cells(table))[power]
 
 
-def less_below_zero(table: pl.DataFrame) -> Judgement:
-    """PH4b: from positive to symmetric, over the gaps of the cut."""
-    found = where(cells(table), **{key: value for key, value in BASE.items() if key != "start"})
-    gaps = {told(node)["gap"] for node in where(found, start="symmetric")}
-    kept = {node: values for node, values in found.items() if told(node)["gap"] in gaps}
-    starts = ("positive", "quarter", "half", "symmetric")
-    series = {start: counted(where(kept, start=start)) for start in starts}
-    return judge_trend({start: counts for start, counts in series.items() if counts[1]}, rising=False)
+def _of_start(start: str) -> Share:
+    return lambda table: by_start(cells(table), "positive", "gaussian").get(start, (0, 0))
 
 
-def wide_gaussian_never(table: pl.DataFrame) -> Judgement:
-    """PH5: the share at width 64, gaussian, mu_2 = 1.5, scale as it is."""
-    counts = counted(where(cells(table), **{**BASE, "gap": "1.5", "start": "gaussian", "h": "64"}))
-    if not counts[1]:
-        raise NotMeasured("no gaussian start of width 64 at gap 1.5 was counted")
-    interval = proportion_interval(*counts)
-    return Judgement(_share(counts), interval, counts[1], verdict_below(interval, 0.05, counts[1]))
+def _less_below_zero(table: pl.DataFrame) -> Judgement:
+    return judge_trend(by_start(cells(table), "positive", "quarter", "half", "symmetric"), -1)
 
 
-def prediction_agrees(table: pl.DataFrame) -> Judgement:
-    """PH6: in what share of the grid's flows the analytic curve bumps where the flow does."""
-    grid = where(cells(table), **GRID)
-    counts = counted(grid, "agree")
-    if not counts[1]:
-        raise NotMeasured("no flow was predicted")
-    judged = {node: counted({node: values}, "agree") for node, values in grid.items() if "agree" in values}
-    worst = min(judged, key=lambda node: _share(judged[node]))
-    gap, scale, power = (told(worst)[key] for key in ("gap", "scale", "power"))
-    note = f"worst cell {_share(judged[worst]):.3f} (gap {gap}, scale {scale}, A^{power})"
-    interval = proportion_interval(*counts)
-    return Judgement(_share(counts), interval, counts[1], verdict_above(interval, 0.95, counts[1]), note)
+def _agrees(table: pl.DataFrame) -> Counts:
+    return counted(agreement(cells(table)), "agree")
 
 
-def deeper_more(table: pl.DataFrame) -> Judgement:
-    """PH7: four matrices against two, over gaps and starts."""
-    by_depth = {layers: counted(where(cells(table), model=f"net{layers}")) for layers in "234"}
-    return judge_difference(by_depth["4"], by_depth["2"], _said(by_depth))
-
-
-def gaussian_helped(table: pl.DataFrame) -> Judgement:
-    """PH9: how many of the gaussian starts that bump, tied, have a positive minor."""
-    counts = counted(where(cells(table), start="gaussian", model="tied"), "bumps.helped", "bumps")
-    if not counts[1]:
-        raise NotMeasured("no gaussian start bumps")
-    interval = proportion_interval(*counts)
-    return Judgement(_share(counts), interval, counts[1], verdict_above(interval, 0.95, counts[1]))
-
-
-def training_never_rises(table: pl.DataFrame) -> Judgement:
-    """PH10: over every flow and net."""
+def _never_rises(table: pl.DataFrame) -> Counts:
     rises, flows = counted(cells(table), "rises")
     if not flows:
         raise NotMeasured("no training loss was followed")
-    return judge_every(flows - rises, flows, f"{flows:,} flows and nets in all")
+    return flows - rises, flows
 
 
-def _share(counts: Counts) -> float:
-    return counts[0] / counts[1]
+def _worst_cell(table: pl.DataFrame) -> str:
+    right = agreement(cells(table))
+    worst = right.sort(right["agree"] / right["flows"]).row(0, named=True)
+    where = f"gap {worst['gap']:g}, scale {worst['scale']:g}, A^{worst['power']}"
+    return f"worst cell {worst['agree'] / worst['flows']:.3f} ({where})"
 
 
-def _said(series: Mapping[str, Counts]) -> str:
-    return ", ".join(f"{name}: {_share(counts):.3f}" for name, counts in series.items() if counts[1])
+def _by_depth(table: pl.DataFrame) -> str:
+    return listed_shares({str(layers): counted(cells(table), layers=layers) for layers in (2, 3, 4)})
 
 
-def _other_power(node: str) -> str:
-    head, power = node.rsplit("=", 1)
-    return f"{head}={3 - int(power)}"
-
-
-def _order(value: str) -> tuple[float, str]:
-    try:
-        return float(value), ""
-    except ValueError:
-        return 0.0, value
-
-
-PHASE = (
+ASKED = "a question of this study"
+CLAIMS = (
     Claim("PH1", "the share of flows that bump grows with the gap (positive start of 1/5, A; widest less narrowest)",
-          "a question of this study; counted before: 1, 37, 84, 98% at 1.1, 1.5, 2, 3", grows_with_gap),
+          f"{ASKED}; counted before: 1, 37, 84, 98% at 1.1, 1.5, 2, 3", rising(_axis("gap")), check=True),
     Claim("PH2", "small starts make it the rule: above 0.8 at the smallest scale (mu_2 = 2, A)",
-          "a question of this study; counted before: >= 80% in nets of small start", small_starts),
-    Claim("PH2b", "the smaller the start, the larger the share (mu_2 = 2, A; smallest less largest)",
-          "a question of this study", falls_along("scale", gap="2")),
-    Claim("PH2c", "the same with a small gap (mu_2 = 1.2, A)", "a question of this study",
-          falls_along("scale", gap="1.2")),
+          f"{ASKED}; counted before: >= 80% in nets of small start",
+          share_above(lambda table: _smallest(table)[1], 0.8, lambda table: f"scale {_smallest(table)[0]:g}"),
+          check=True),
+    Claim("PH2b", "the smaller the start, the larger the share (mu_2 = 2, A; smallest less largest)", ASKED,
+          falling(_axis("scale", gap=2.0)), check=True),
+    Claim("PH2c", "the same with a small gap (mu_2 = 1.2, A)", ASKED, falling(_axis("scale", gap=1.2)), check=True),
     Claim("PH3", "more flows bump with the released script's A^2 than with A (same starts, whole grid)",
-          "a question of this study; counted before: 89% against 37% at mu_2 = 1.5", squared_more),
-    Claim("PH4", "more positive starts bump than Gaussian ones",
-          "a question of this study; counted before: 37% against 10%", positive_more),
-    Claim("PH4b", "the further entries reach below zero, the fewer bump (uniform starts)", "a question of this study",
-          less_below_zero),
+          f"{ASKED}; counted before: 89% against 37% at mu_2 = 1.5",
+          larger(_of_power(2), _of_power(1),
+                 lambda table: listed_shares({f"A^{k}": v for k, v in by_power(cells(table)).items()})), check=True),
+    Claim("PH4", "more positive starts bump than Gaussian ones", f"{ASKED}; counted before: 37% against 10%",
+          larger(_of_start("positive"), _of_start("gaussian"),
+                 lambda table: listed_shares(by_start(cells(table), "positive", "gaussian"))), check=True),
+    Claim("PH4b", "the further entries reach below zero, the fewer bump (uniform starts)", ASKED, _less_below_zero,
+          check=True),
     Claim("PH5", "wide Gaussian starts do not bump: below 0.05 at width 64 (mu_2 = 1.5)", "counted before: 0%",
-          wide_gaussian_never),
-    Claim("PH5b", "Gaussian: the wider U at equal size of W(0), the fewer bump (mu_2 = 2)", "a question of this study",
-          falls_along("h", start="gaussian", size="even", gap="2")),
-    Claim("PH5c", "positive: the wider U at equal size of W(0), the fewer bump (mu_2 = 2)", "a question of this study",
-          falls_along("h", size="even", gap="2")),
-    Claim("PH6", "the analytic curve says which start bumps, in at least 0.95 of the flows of the grid",
-          "a question of this study", prediction_agrees),
-    Claim("PH7", "deeper nets bump more often (four matrices less two)", "a question of this study", deeper_more),
-    Claim("PH8", "more idle dimensions make it rarer (Gaussian, h = d, mu_2 = 2)",
-          "a question of this study; counted before: none in nets of d = 64",
-          falls_with_dimension(start="gaussian", gap="2")),
-    Claim("PH8b", "the same for positive starts of equal size", "a question of this study",
-          falls_with_dimension(size="even", gap="2")),
+          share_below(_cells_that(**{**BASE, "gap": 1.5, "start": "gaussian", "width": 64}), 0.05), check=True),
+    Claim("PH5b", "Gaussian: the wider U at equal size of W(0), the fewer bump (mu_2 = 2)", ASKED,
+          falling(_axis("width", start="gaussian", even=True, gap=2.0)), check=True),
+    Claim("PH5c", "positive: the wider U at equal size of W(0), the fewer bump (mu_2 = 2)", ASKED,
+          falling(_axis("width", even=True, gap=2.0)), check=True),
+    Claim("PH6", "the analytic curve says which start bumps, in at least 0.95 of the flows of the grid", ASKED,
+          share_above(_agrees, 0.95, _worst_cell), check=True),
+    Claim("PH7", "deeper nets bump more often (four matrices less two)", ASKED,
+          larger(_cells_that(layers=4), _cells_that(layers=2), _by_depth), check=True),
+    Claim("PH8", "more idle dimensions make it rarer (Gaussian, width = dimensions, mu_2 = 2)",
+          f"{ASKED}; counted before: none in nets of d = 64", falling(_square(start="gaussian", gap=2.0)), check=True),
+    Claim("PH8b", "the same for positive starts of equal size", ASKED, falling(_square(even=True, gap=2.0)),
+          check=True),
     Claim("PH9", "a Gaussian start bumps only with a positive minor w_12 (share of those that bump, above 0.95)",
-          "a question of this study", gaussian_helped),
+          ASKED, share_above(_cells_that("bumps.helped", "bumps", start="gaussian", layers=0), 0.95), check=True),
     Claim("PH10", "the training loss never rises meanwhile (share of flows and nets)", "monotone in Fig 17",
-          training_never_rises),
+          all_of(_never_rises), check=True),
 )  # fmt: skip

@@ -4,9 +4,9 @@
 *Model.* The exact flow of f = U U^T x with A, or with A^2 as the released script has it; U has entries between 0 and
 `scale` (positive), down to a quarter, a half or all of `scale` below 0, or normal ones. For depth, untied linear nets
 of 2 to 4 matrices by descent on the population's loss. Each cell of the product of all lists has starts of its own.
-*Computed.* In how many flows the probe's loss falls, rises by more than 0.1% of its largest and falls again; how high;
-the same from the analytic curve of `theory.identity_bump`. *Asked.* How does the share of bumps move with the gap, the
-start's scale and sign, the width of U, depth and dimension, and does the analytic curve say which start bumps?
+*Measured.* In how many flows the probe's loss falls, rises by more than 0.1% of its largest and falls again; how high;
+the same from the analytic curve of `theory.identity.bump`. *Judged.* How the share of bumps moves with the gap, the
+start's scale and sign, the width of U, depth and dimension; whether the analytic curve says which start bumps.
 """
 
 from __future__ import annotations
@@ -20,17 +20,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import torch
 from pydantic import Field, model_validator
 
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.work import Computation, Row
 from recombine.seeds import fold
-from recombine.studies.identity_mapping.phase_diagram import claims
-from recombine.studies.identity_mapping.phase_diagram.seen import SEEN
 from recombine.theory.identity.bump import predicted_bump
 from recombine.theory.identity.flow import REACH, descents, flow, gaussian_start, positive_start, training_loss
 from recombine.training.batched import DescentConfig, NetConfig, train
 
 if TYPE_CHECKING:
-    import polars
     from torch import Tensor
 
 Sign = Literal["positive", "quarter", "half", "symmetric", "gaussian"]
@@ -58,12 +55,18 @@ class Cell:
     dimensions: int
     layers: int  # 0: the flow with tied weights
 
-    def named(self, even: bool, power: int | None = None) -> str:
-        """The node of the table; without the power, the name of the cell's starts."""
-        model = f"net{self.layers}" if self.layers else "tied"
+    def seed_name(self, even: bool) -> str:
+        """What the seeds of the cell's starts are made from: this text is part of their bits."""
+        model, size = f"net{self.layers}" if self.layers else "tied", "even" if even else "plain"
         name = f"gap={self.gap:g},scale={self.scale:g},start={self.sign},h={self.width},d={self.dimensions}"
-        name += f",model={model},size={'even' if even else 'plain'}"
-        return name if power is None else f"{name},power={power}"
+        return f"{name},model={model},size={size}"
+
+
+COLUMNS: dict[str, type] = {
+    "gap": float, "scale": float, "start": str, "width": int, "dimensions": int, "layers": int, "even": bool,
+    "power": int,
+}  # fmt: skip
+"""What makes a cell; layers 0 is the flow with tied weights, `even` a scale divided by sqrt(width / 3)."""
 
 
 class PhaseConfig(Computation):
@@ -121,7 +124,7 @@ class PhaseConfig(Computation):
 
     def _start(self, cell: Cell) -> Tensor:
         """U of each start.  # [n, d, h]"""
-        seed = fold(self.seeds.init, cell.named(self.even))
+        seed = fold(self.seeds.init, cell.seed_name(self.even))
         scale = cell.scale * (math.sqrt(RELEASED_WIDTH / cell.width) if self.even else 1.0)
         shape = (self.starts, cell.dimensions, cell.width)
         if cell.sign == "gaussian":
@@ -157,7 +160,7 @@ class PhaseConfig(Computation):
         steps = math.ceil(self.patience / float(a[:2].min()) / rate)
         descent = DescentConfig(rate=rate, batch=None, steps=steps, loss="half")
         points = torch.diag((cell.dimensions * a).sqrt())  # d points whose second moments are A: the population's loss
-        first = fold(self.seeds.init, cell.named(self.even))
+        first = fold(self.seeds.init, cell.seed_name(self.even))
         nets = range(first, first + self.starts)
         trace = train(
             net, descent, points, probe[None], nets, math.ceil(steps / self.moments_kept), torch.float64, jacobian=True
@@ -191,18 +194,10 @@ class PhaseConfig(Computation):
             counts["height"] = float(height[found.bump].median())
         if predicted is not None:
             counts |= {"predicted": float(predicted.sum()), "agree": float((predicted == found.bump).sum())}
-        node = cell.named(self.even, self.power)
-        return [{"images_seen": 0, "node": node, "instrument": name, "value": value} for name, value in counts.items()]
-
-
-def draw(table: polars.DataFrame, config: PhaseConfig) -> dict[str, Drawing]:
-    """The diagram over gap and scale, and the cuts."""
-    from recombine.studies.identity_mapping.phase_diagram import figures
-
-    return {
-        "figure": Drawing(figures.diagram(table), "Share of flows that swing by, and how high they do."),
-        "cuts": Drawing(figures.cuts(table), "The same along one axis at a time."),
-    }
+        where = {"gap": cell.gap, "scale": cell.scale, "start": cell.sign, "width": cell.width,
+                 "dimensions": cell.dimensions, "layers": cell.layers, "even": self.even,
+                 "power": self.power}  # fmt: skip
+        return [{"instrument": name, "value": value, **where} for name, value in counts.items()]
 
 
 GAPS = (1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2.0, 2.5, 3.0)
@@ -220,7 +215,7 @@ def arms(
     patience: float,
     moments_kept: int,
 ) -> dict[str, PhaseConfig]:
-    """The grids with A and A^2 (wide gaps apart: they take the longest), and the cuts."""
+    """The grids with A and A^2 (those with wide gaps, which take the longest, by themselves), and the cuts."""
     gaps, scales, cell = grid
     near, far = tuple(gap for gap in gaps if gap <= 2), tuple(gap for gap in gaps if gap > 2)
     along = PhaseConfig(gaps=cut[0], starts=cut[1])
@@ -241,8 +236,6 @@ def arms(
 
 
 EXPERIMENT = Experiment(
-    study="identity-mapping",
-    name="phase-diagram",
     question="When is Swing-by the rule, and when the exception?",
     figure="beyond Yang et al. 2025 (Fig 5, 17)",
     budgets={
@@ -258,20 +251,17 @@ EXPERIMENT = Experiment(
             "minutes, on a CPU",
         ),
     },
-    claims=claims.PHASE,
-    draw=draw,
-    notes=(
-        "A bump: the probe's loss falls, rises by more than 0.1% of its largest, and is no longer at its lowest. Time "
-        "does not enter the table; `images_seen` is 0 throughout.",
+    columns=COLUMNS,
+    assumptions=(
+        "A bump: the probe's loss falls, rises by more than 0.1% of its largest, and is no longer at its lowest.",
         "The gap is mu_2 / mu_1 with mu_1 = 1. `scale` is the largest entry of U (positive) or its standard deviation "
-        "(gaussian). size=even divides by sqrt(width / 3), so that width does not also mean a larger start.",
+        "(gaussian). Even size divides by sqrt(width / 3), so that width does not also mean a larger start.",
         "Starts are drawn for each cell anew, the same for A and A^2: cells may be pooled and are compared as "
         "independent, which is on the safe side between A and A^2.",
         "A difference of two shares has the interval between the exact 97.5% intervals of both, so it covers with at "
-        "least 95%. A trend holds if its ends differ so and no two neighbours are apart the other way.",
+        "least 95%. A trend holds if its ends differ so and no two neighbours clearly differ the other way.",
         "The rules were fixed before the cells were counted, knowing rates counted before; for depth a pilot of 200 "
-        "nets at mu_2 = 2 was seen. Bumps of the concepts alone were counted after the first look, to explain PH8; no "
-        "rule uses them.",
+        "nets at mu_2 = 2 had been looked at. Bumps of the concepts alone were counted after the first results, to "
+        "explain PH8; no rule uses them.",
     ),
-    seen=SEEN,
 )
