@@ -104,7 +104,7 @@ def seeds_text(n: int) -> str:
 
 def put_caption(figure: Figure, *sentences: str) -> None:
     """Text under the figure, wrapped to its width."""
-    columns = int(figure.get_size_inches()[0] * 12)
+    columns = int(figure.get_size_inches()[0] * 11)
     text = textwrap.fill(" ".join(sentence for sentence in sentences if sentence), columns)
     figure.supxlabel(text, fontsize=12, color="#555555", x=0.01, ha="left", linespacing=1.4)
 
