@@ -65,7 +65,7 @@ def rising(cell: Cell, middle: float, z: int, seeds: int = 6, shake: float = 0.0
 
     shares = [n / 100 for n in range(1, 101)]
     return tables.rows_of(share_of, instrument="largest", share=shares, **where) + tables.rows_of(
-        float(z), instrument="neighbours", **where
+        float(z), instrument="linked neighbours", **where
     )
 
 
@@ -84,7 +84,7 @@ def test_rows_are_those_of_the_theory() -> None:
     sizes = largest_components(link(0.3, 0.05, 12), nested_order(144, 3))
     for n in (14, 72, 144):
         assert found_by(config, "largest", share=n / 144, **at) == sizes[n - 1] / n
-    assert (found_by(config, "neighbours", **at), found_by(config, "percolates", **at)) == (12, 1)
+    assert (found_by(config, "linked neighbours", **at), found_by(config, "percolates", **at)) == (12, 1)
     critical = found_by(config, "critical", **at)
     assert critical is not None
     assert 0.1 < critical < 0.5
@@ -99,7 +99,7 @@ def test_overlaps_are_those_from_a_site_of_the_lattice() -> None:
     assert found_by(on, "overlap", width=0.3, offset=0.5) == pytest.approx(0.726, abs=1e-3)
     assert found_by(between, "overlap", width=0.3, offset=0.5) == pytest.approx(1.03, abs=2e-3)
     assert found_by(between, "overlap", width=0.1, offset=0.5) == pytest.approx(16.1, abs=0.02)
-    assert found_by(between, "neighbours", width=0.1, threshold=0.05) == 8
+    assert found_by(between, "linked neighbours", width=0.1, threshold=0.05) == 8
 
 
 def test_a_seed_is_an_order() -> None:

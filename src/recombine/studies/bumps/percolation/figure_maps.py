@@ -1,5 +1,7 @@
 """Maps of places for every width and share (Liang et al. 2024, Fig 15), and losses over the share (Fig 14c)."""
 
+from __future__ import annotations
+
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -7,28 +9,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recombine.instruments.bumps.subject import KNOWN, NEW
-from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.bumps._shared.map_figure import draw_map, places_of
-from recombine.studies.bumps.percolation.claims import THEORY, Cell, losses, named, shares
-from recombine.studies.bumps.percolation.figures import width_colors
+from recombine.studies.bumps.percolation.claims import THEORY, UNTRAINED, Lines, lines, losses, neighbour_shares
+from recombine.studies.bumps.percolation_theory.figures import width_colors
 
-
-def drawings(table: pl.DataFrame) -> dict[str, Drawing]:
-    """Both figures, where they were measured."""
-    return {
-        "maps": Drawing(
-            maps(table), "What a block holds of every place, for each width of the bumps and share that was seen."
-        ),
-        "losses": Drawing(
-            over_lambda(table), "Losses and the share of neighbours in the block's map, over the share that was seen."
-        ),
-    }
+Panel = tuple[str, str, dict[str, Lines]]
+"""Title, y label, and {line style: lines}."""
 
 
 def maps(table: pl.DataFrame) -> Figure:
     """A panel for each width and lambda, one seed."""
-    cells = shares(table)
+    cells = neighbour_shares(table)
     widths, lams = sorted({width for width, _ in cells}, reverse=True), sorted({lam for _, lam in cells})
     with house_style():
         drawn = Figure(figsize=(2.3 * max(len(lams), 3) + 0.6, 2.4 * max(len(widths), 1) + 1.6), layout="constrained")
@@ -40,14 +32,14 @@ def maps(table: pl.DataFrame) -> Figure:
         for row, width in enumerate(widths):
             for column, lam in enumerate(lams):
                 axes = panels[row][column]
-                draw_map(axes, places_of(table, named(width, lam), seed))
+                draw_map(axes, places_of(table, width=width, share=lam, seed=seed))
                 share = cells.get((width, lam), {}).get(seed)
                 if share is not None:
-                    axes.set_xlabel(f"{share:.2f}", fontsize=12, labelpad=2)
+                    axes.set_xlabel(f"{share:.2f}", fontsize=15, labelpad=2)
                 if row == 0:
-                    axes.set_title(f"$\\lambda$ = {lam:g}", fontsize=14)
+                    axes.set_title(f"$\\lambda$ = {lam:g}", fontsize=17)
                 if column == 0:
-                    axes.set_ylabel(f"$\\sigma$ = {width:g}", fontsize=14)
+                    axes.set_ylabel(f"$\\sigma$ = {width:g}", fontsize=17)
         put_caption(
             drawn,
             "Activations of the first up block at the last step of the generation, for every second place in x and y: "
@@ -58,49 +50,54 @@ def maps(table: pl.DataFrame) -> Figure:
     return drawn
 
 
-def over_lambda(table: pl.DataFrame) -> Figure:
-    """Loss of known and of new labels, and the share of neighbours."""
-    colors = width_colors(sorted({cell[0] for cell in losses(table, KNOWN) | shares(table)}))
+def losses_over_share(table: pl.DataFrame) -> Figure:
+    """Loss of labels trained on and not, and the share of neighbours."""
+    known, new, shares = lines(losses(table, KNOWN)), lines(losses(table, NEW)), lines(neighbour_shares(table))
+    fresh = lines(neighbour_shares(table, UNTRAINED))
+    error = "mean squared error of the noise"
+    panels: tuple[Panel, ...] = (
+        (f"a   Trained labels: {_growth(known)}", error, {"-": known}),
+        (f"b   Other labels: {_growth(new)}", error, {"-": new}),
+        (f"c   Neighbours: {_growth(shares)}", "share of neighbours", {"-": shares, ":": fresh}),
+    )
+    colors = width_colors(sorted(known.keys() | shares.keys()))
     with house_style():
-        drawn = Figure(figsize=(18, 6.6), layout="constrained")
-        panels = drawn.subplots(1, 3)
-        for axes, labels, title in zip(
-            panels,
-            (KNOWN, NEW),
-            ("a   Loss of labels that were seen", "b   Loss of labels that were not"),
-            strict=False,
-        ):
+        drawn = Figure(figsize=(19, 7), layout="constrained")
+        for axes, (title, label, series) in zip(drawn.subplots(1, 3), panels, strict=True):
             axes.set_title(title)
-            _draw_lines(axes, losses(table, labels), colors, "-")
-            axes.set_ylabel("mean squared error of the noise")
-        axes = panels[2]
-        axes.set_title("c   How much of a sheet the map is")
-        _draw_lines(axes, shares(table), colors, "-")
-        _draw_lines(axes, shares(table, "untrained"), colors, ":")
-        axes.set_ylabel("share of neighbours")
+            for style, found in series.items():
+                _draw_lines(axes, found, colors, style)
+            axes.set_ylabel(label)
         axes.set_ylim(0, 1.03)
         handles = [Line2D([], [], color=c, linewidth=3, label=f"$\\sigma$ = {w:g}") for w, c in colors.items()]
         handles.append(Line2D([], [], color="#333333", linewidth=2, linestyle=":", label="untrained block"))
         drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles))
-        seeds = table.filter(pl.col("arm") != THEORY)["seed"].n_unique()
         put_caption(
             drawn,
-            f"At the end of training; points: seeds, lines: their mean, {seeds_text(seeds)}. (a, b) Mean over labels "
-            "and quantiles of the training noise. (c) Of as many nearest places in the block as a place has "
-            "neighbours on the grid, those that are its neighbours; dotted: the same block before training.",
+            "At the end of training; points: seeds, lines: their mean, "
+            f"{seeds_text(table.filter(pl.col('arm') != THEORY)['seed'].n_unique())}. Titles: from the smallest to the "
+            "largest lambda, mean over widths. (a, b) Mean over labels and quantiles of the training noise. (c) Of as "
+            "many nearest places in the block as a place has neighbours on the grid, those that are its neighbours; "
+            "dotted: the same block before training.",
         )
     return drawn
 
 
-def _draw_lines(axes: Axes, cells: dict[Cell, dict[int, float]], colors: dict[float, str], style: str) -> None:
+def _growth(found: Lines) -> str:
+    """From which value at the smallest lambda to which at the largest, the mean over widths."""
+    ends = [[float(np.mean(list(line[lam].values()))) for lam in (min(line), max(line))] for line in found.values()]
+    return "{:.2g} to {:.2g}".format(*np.mean(ends, axis=0)) if ends else "not measured"
+
+
+def _draw_lines(axes: Axes, found: Lines, colors: dict[float, str], style: str) -> None:
     """A line for each width, and its seeds where the line is full."""
-    axes.set_xlabel("$\\lambda$, share of the lattice that was seen")
-    if not cells:
+    axes.set_xlabel("$\\lambda$, share of the lattice trained on")
+    if not found:
         return empty_panel(axes, "not measured")
-    for width, color in colors.items():
-        own = {lam: list(values.values()) for (other, lam), values in cells.items() if other == width}
-        axes.plot(list(own), [float(np.mean(values)) for values in own.values()], style, color=color, linewidth=2.4)
+    for width, line in found.items():
+        values = {lam: list(own.values()) for lam, own in line.items()}
+        axes.plot(list(values), [float(np.mean(v)) for v in values.values()], style, color=colors[width], linewidth=2.6)
         if style == "-":
-            for lam, values in own.items():
-                axes.plot([lam] * len(values), values, "o", color=color, markersize=4, alpha=0.6)
+            for lam, each in values.items():
+                axes.plot([lam] * len(each), each, "o", color=colors[width], markersize=5, alpha=0.6)
     return None

@@ -50,7 +50,7 @@ def critical_shares(table: pl.DataFrame, arm: str = ON) -> dict[Cell, dict[int, 
 
 def neighbours_of(table: pl.DataFrame, arm: str = ON) -> dict[Cell, int]:
     """{cell: z, how many others a bump in the middle of the lattice is linked to}"""
-    rows = select(table, "neighbours", arm=arm).select("width", "threshold", "value").unique(maintain_order=True)
+    rows = select(table, "linked neighbours", arm=arm).select("width", "threshold", "value").unique(maintain_order=True)
     return {(width, threshold): round(z) for width, threshold, z in rows.iter_rows()}
 
 

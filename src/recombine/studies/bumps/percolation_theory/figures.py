@@ -69,7 +69,8 @@ def figure(table: pl.DataFrame, pixels: int) -> Figure:
             f"lattice are on pixels. Dotted: thresholds of b ({CHOSEN:g}) and c ({LARGER:g}). (b, c) Largest linked "
             f"component as a share of the sites taken; thin: one order of the {pixels} x {pixels} sites each, thick: "
             f"their mean, band: its 95% interval, {orders_text(table)}. (d) Where the mean reaches one half, with "
-            "its 95% bootstrap interval, for every width and threshold that crosses it; z: linked neighbours of a site far from the edges.",
+            "its 95% bootstrap interval, for every width and threshold that crosses it; z: linked neighbours of a site "
+            "far from the edges.",
         )
     return drawn
 

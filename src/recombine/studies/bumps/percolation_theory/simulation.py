@@ -72,7 +72,7 @@ class PercolationConfig(Computation):
         part, found = shares(sizes), critical_of_order(sizes)
         middle = (self.pixels // 2) * (self.pixels + 1)  # the number of the site in the middle of the lattice
         once = {
-            "neighbours": float(links.degree(middle)),
+            "linked neighbours": float(links.degree(middle)),
             "percolates": float(found.outcome != "never"),
             "critical": found.value if found.outcome == "crosses" else None,
         }
