@@ -1,5 +1,7 @@
 """Swing-by: rules on tables made by hand, small flows and nets with known answers, the figures."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 import torch
@@ -7,34 +9,39 @@ import torch
 from recombine.errors import UserError
 from recombine.lab.table import curves
 from recombine.settings import override
+from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping._shared.flows import along_path, steps_for
-from recombine.studies.identity_mapping.swing_by.claims import DEEP, FLOWS_BEFORE, NETS_BEFORE, NONE, SWING_BY
-from recombine.studies.identity_mapping.swing_by.experiment import EXPERIMENT, SwingByConfig
+from recombine.studies.identity_mapping.swing_by.claims import CLAIMS, DEEP, FLOWS_BEFORE, NETS_BEFORE, NONE
+from recombine.studies.identity_mapping.swing_by.experiment import SwingByConfig
 from recombine.studies.identity_mapping.swing_by.nets import SwingByNetsConfig
 from recombine.theory.identity.flow import descents, flow, positive_start, probe_loss
 from recombine.training.batched import DescentConfig, NetConfig
 from recombine.worlds.mixture import MixtureWorld
 from support import tables
-from support.identity_tables import Reading, arms_of, by_hand, computed, counts
+from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import words
 
+EXPERIMENT = EXPERIMENTS["identity-mapping/swing-by"]
 ARMS = arms_of(EXPERIMENT, "smoke")
+
+
+Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return computed(ARMS)
+    return computed(EXPERIMENT, ARMS)
 
 
-def judge(claim: str, readings: list[Reading]) -> dict[str, object]:
-    return tables.judge(SWING_BY, claim, by_hand(readings))
+def judge(claim: str, rows: list[Row]) -> dict[str, Any]:
+    return tables.judge(CLAIMS, claim, by_hand(EXPERIMENT, rows))
 
 
 # Rows
 
 
 def test_every_claim_that_can_be_is_judged_at_smoke(table: pl.DataFrame) -> None:
-    answers = {claim.id: tables.judge(SWING_BY, claim.id, table) for claim in SWING_BY}
+    answers = {claim.id: tables.judge(CLAIMS, claim.id, table) for claim in CLAIMS}
     judged = {name for name, answer in answers.items() if answer["n"]}
     assert judged == {"S6", "S6b", "S6m", "S6p", "S6t", "S6h", "S7", "S7w", "S9b", "S9c", "S9d"}
     assert all(answer["note"] for name, answer in answers.items() if name not in judged)
@@ -43,30 +50,32 @@ def test_every_claim_that_can_be_is_judged_at_smoke(table: pl.DataFrame) -> None
 
 def test_the_counts_of_flows_are_those_of_the_flow() -> None:
     config = SwingByConfig(gaps=(2.0,), kinds=("positive",), starts=40, shown=(2.0,), errors_kept=40)
-    found = {(row["node"], row["instrument"]): row["value"] for row in config.rows()}
+    rows = config.rows()
+    found = {row["instrument"]: row["value"] for row in rows if "swings" not in row}
+    shown = {(row["instrument"], row.get("concept")): row["value"] for row in rows if row.get("swings")}
     a = torch.tensor([0.5025, 2.0025, 0.0025], dtype=torch.float64)
     _, weights = flow(positive_start(40, 3, 3, 0.2, 0), a, *steps_for(a, 5 / 0.5025))
     truth = descents(probe_loss(weights, torch.tensor([1.0, 2.0, 0.0], dtype=torch.float64)), 0.001)
-    assert found["mu2=2 positive", "bumps"] == int(truth.bump.sum())
-    assert found["mu2=2 positive", "starts"] == found["mu2=2 positive", "monotone"] == 40
+    assert found["bumps"] == int(truth.bump.sum())
+    assert found["starts"] == found["monotone"] == 40
     first = int(truth.bump.nonzero()[0, 0])
-    assert found["mu2=2 positive bump", "trough"] == pytest.approx(float(truth.trough_height[first]))
-    assert found["mu2=2 positive bump", "peak"] == pytest.approx(float(truth.peak_height[first]))
-    assert ("mu2=2 positive none", "peak") not in found
-    assert found["mu2=2 positive bump", "x2"] == pytest.approx(2.0, abs=0.01)  # the last one kept: learned
+    assert shown["trough", None] == pytest.approx(float(truth.trough_height[first]))
+    assert shown["peak", None] == pytest.approx(float(truth.peak_height[first]))
+    assert not [row for row in rows if row["instrument"] == "peak" and row["swings"] is False]
+    assert shown["answer", 2] == pytest.approx(2.0, abs=0.01)  # the last one kept: learned
 
 
 def test_one_layer_on_all_points_never_bumps_and_its_path_is_turned_back() -> None:
     config = SwingByNetsConfig(
-        world=MixtureWorld(dimensions=3, signals=(1.0, 2.0), reading="variance", origin=True, rotated=True),
+        world=MixtureWorld(dimensions=3, signals=(1.0, 2.0), spread_as="variance", origin=True, rotated=True),
         net=NetConfig(layers=1, scale=0.1), descent=DescentConfig(rate=0.5, batch=None, steps=400), count=200,
         starts=4, datasets=2, every=10,
     )  # fmt: skip
     rows = config.rows()
-    found = {row["instrument"]: row["value"] for row in rows if row["node"] == "all"}
-    assert found == {"nets": 4, "bumps.step": 0, "bumps.epoch": 0}
-    ends = {row["instrument"]: row["value"] for row in rows if row["node"] == "none"}
-    assert (ends["x1"], ends["x2"]) == (pytest.approx(1, abs=0.05), pytest.approx(2, abs=0.05))
+    found = {(row["instrument"], row.get("level")): row["value"] for row in rows if "swings" not in row}
+    assert found == {("nets", None): 4, ("bumps", "step"): 0, ("bumps", "epoch"): 0}
+    ends = {row["concept"]: row["value"] for row in rows if row["instrument"] == "answer"}
+    assert ends == {1: pytest.approx(1, abs=0.05), 2: pytest.approx(2, abs=0.05)}
 
 
 def test_kept_places_follow_fast_turns() -> None:
@@ -81,11 +90,11 @@ def test_kept_places_follow_fast_turns() -> None:
 # Claims on flows
 
 
-def gaps(arm: str, bumps: dict[float, int], kind: str = "positive", starts: int = 1000) -> list[Reading]:
+def gaps(arm: str, bumps: dict[float, int], start_law: str = "positive", starts: int = 1000) -> list[Row]:
     return [
-        reading
+        {"arm": arm, "gap": gap, "start_law": start_law, "instrument": name, "value": value}
         for gap, k in bumps.items()
-        for reading in counts(arm, f"mu2={gap:g} {kind}", {"starts": starts, "bumps": k, "monotone": starts})
+        for name, value in (("starts", starts), ("bumps", k), ("monotone", starts))
     ]
 
 
@@ -114,40 +123,40 @@ def test_all_gaps_have_to_agree() -> None:
 def test_one_training_loss_that_rises_fails() -> None:
     good = gaps("A", {1.5: 1}) + gaps("A2", {1.5: 1})
     assert judge("S6m", good)["verdict"] == "holds"
-    bad = [(arm, node, name, 999.0 if (arm, name) == ("A2", "monotone") else v) for arm, node, name, v in good]
+    bad = [row | ({"value": 999} if (row["arm"], row["instrument"]) == ("A2", "monotone") else {}) for row in good]
     assert (judge("S6m", bad)["verdict"], judge("S6m", bad)["n"]) == ("fails", 2000)
 
 
 @pytest.mark.parametrize(("agree", "verdict"), [(990, "holds"), (950, "undecided"), (900, "fails")])
 def test_the_prediction_has_to_agree(agree: int, verdict: str) -> None:
-    readings = gaps("A", {1.5: 1}) + gaps("A2", {1.5: 1})
-    readings += [(arm, "mu2=1.5 positive", "agree", float(agree)) for arm in ("A", "A2")]
-    assert judge("S6p", readings)["verdict"] == verdict
+    rows = gaps("A", {1.5: 1}) + gaps("A2", {1.5: 1})
+    rows += tables.rows_of(agree, arm=["A", "A2"], gap=1.5, start_law="positive", instrument="agree")
+    assert judge("S6p", rows)["verdict"] == verdict
 
 
 @pytest.mark.parametrize(("error", "verdict"), [(-0.01, "holds"), (0.2, "fails")])
 def test_errors_count_by_their_size(error: float, verdict: str) -> None:
-    readings: list[Reading] = [("A", f"mu2=2 positive {i}", "error.time", error) for i in range(20)]
-    answer = judge("S6t", readings)
+    answer = judge("S6t", tables.rows_of(error, arm="A", gap=2.0, start=range(20), instrument="error.time"))
     assert (answer["verdict"], answer["estimate"], answer["n"]) == (verdict, abs(error), 20)
 
 
 def test_positive_against_gaussian() -> None:
     many, few = dict.fromkeys((1.5, 2.0, 3.0), 500), dict.fromkeys((1.5, 2.0, 3.0), 100)
-    both = [reading for arm in ("A", "A2") for reading in gaps(arm, many) + gaps(arm, few, "gaussian")]
+    both = [row for arm in ("A", "A2") for row in gaps(arm, many) + gaps(arm, few, "gaussian")]
     assert (judge("S7p", both)["verdict"], judge("S7p", both)["estimate"]) == ("holds", pytest.approx(0.4))
-    turned = [reading for arm in ("A", "A2") for reading in gaps(arm, few) + gaps(arm, many, "gaussian")]
+    turned = [row for arm in ("A", "A2") for row in gaps(arm, few) + gaps(arm, many, "gaussian")]
     assert judge("S7p", turned)["verdict"] == "fails"
 
 
 # Claims on networks
 
 
-def networks(found: dict[str, tuple[int, int]], n: int = 200) -> list[Reading]:
-    return [
-        reading
-        for arm, (steps, epochs) in found.items()
-        for reading in counts(arm, "all", {"nets": n, "bumps.step": steps, "bumps.epoch": epochs})
+def networks(found: dict[str, tuple[int, int]], n: int = 200) -> list[Row]:
+    rows = [{"arm": arm, "instrument": "nets", "value": n} for arm in found]
+    return rows + [
+        {"arm": arm, "instrument": "bumps", "level": level, "value": k}
+        for arm, counts in found.items()
+        for level, k in zip(("step", "epoch"), counts, strict=True)
     ]
 
 
@@ -181,7 +190,7 @@ def test_where_there_should_be_none(bumps: int, verdict: str) -> None:
 
 
 def test_nothing_measured_is_undecided() -> None:
-    for claim in SWING_BY:
+    for claim in CLAIMS:
         assert tables.undecided(judge(claim.id, []))
 
 
@@ -219,16 +228,16 @@ def test_full_has_every_run_and_enough_of_them() -> None:
 
 def test_the_figures_draw_what_was_measured(table: pl.DataFrame) -> None:
     drawn = EXPERIMENT.draw(table, ARMS["A"])
-    assert {"figure", "paths"} == set(drawn)
-    assert "run 27 small" in words(drawn["figure"].figure)
-    assert "one layer d 64" not in words(drawn["figure"].figure)  # not at smoke
+    assert {"figure", "paths", "paths-networks"} == set(drawn)
+    assert "run 27\n0.3 of" in words(drawn["figure"].figure)
+    assert "one layer\nd 64" not in words(drawn["figure"].figure)  # not at smoke
     paths = drawn["paths"].figure
-    expected = curves(table, "x1", "A", "mu2=1.5 positive bump")[0, "mu2=1.5 positive bump"][1]
+    expected = curves(table, "answer", over="time", arm="A", gap=1.5, swings=True, concept=1)[0,][1]
     assert any(list(line.get_xdata()) == expected.tolist() for line in paths.axes[0].lines)
     assert "swings by" in words(paths)
     assert "not measured: paths of A" in words(paths)  # no gap of 3 at smoke
 
 
 def test_an_empty_table_draws_empty_panels() -> None:
-    drawn = EXPERIMENT.draw(by_hand([]), ARMS["A"])
+    drawn = EXPERIMENT.draw(by_hand(EXPERIMENT, []), ARMS["A"])
     assert "not measured: bumps of networks" in words(drawn["figure"].figure)

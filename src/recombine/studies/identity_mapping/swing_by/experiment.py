@@ -1,20 +1,21 @@
 """Yang et al. 2025, Figs 3, 13, 14 and 17: Swing-by, the loss at the unseen combination that falls, rises and falls.
 
 *Data.* Flows: mu = (1, mu_2), sigma = 0.05 and a coordinate without a concept. Networks: the released data, see
-`swing_by_nets`. *Model.* The exact flow of f = U U^T x with A and with the scripts' A^2, from positive, Gaussian and
+`nets.py`. *Model.* The exact flow of f = U U^T x with A and with the scripts' A^2, from positive, Gaussian and
 wide Gaussian starts; small networks as released. *Computed.* In how many starts the probe's loss rises, after a fall,
 by more than 0.1% of its largest (networks: 1%); whether the training loss falls all the while; the bump that
-`theory.identity_bump` predicts. *Asked.* How often does it happen, for which gap, start, depth and dimension?
+`theory.identity.bump` predicts. *Asked.* How often does it happen, for which gap, start, depth and dimension?
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.work import Computation, Row, Work
 from recombine.studies.identity_mapping._shared.flows import (
     BLOCK,
@@ -26,9 +27,7 @@ from recombine.studies.identity_mapping._shared.flows import (
     row,
     steps_for,
 )
-from recombine.studies.identity_mapping.swing_by import claims
-from recombine.studies.identity_mapping.swing_by.nets import arms_of_nets, example, turns
-from recombine.studies.identity_mapping.swing_by.seen import SEEN
+from recombine.studies.identity_mapping.swing_by.nets import Example, arms_of_nets
 from recombine.theory.identity.bump import Bump, predicted_bump
 from recombine.theory.identity.flow import (
     Descents,
@@ -41,7 +40,6 @@ from recombine.theory.identity.flow import (
 )
 
 if TYPE_CHECKING:
-    import polars
     from torch import Tensor
 
 Start = Literal["positive", "gaussian", "wide"]
@@ -72,43 +70,39 @@ class SwingByConfig(Computation):
 
     def _rates(self, gap: float, kind: Start) -> list[Row]:
         """Counts; of positive starts also what the prediction says, and examples."""
-        node, z = f"mu2={gap:g} {kind}", probe((1.0, gap), 1)
+        where, z = {"gap": gap, "start_law": kind}, probe((1.0, gap), 1)
         a = moments((1.0, gap), (self.spread,) * 2, 1, self.spread) ** self.power
         step, steps = steps_for(a, LASTS / float(a[0]))
-        totals = dict.fromkeys(("starts", "bumps", "monotone"), 0)
+        totals: Counter[str] = Counter()
         rows: list[Row] = []
-        wanted = {"bump": True, "none": False} if gap in self.shown else {}
+        wanted = {True, False} if gap in self.shown else set()
         for number, start in enumerate(blocks(self._start(kind))):
             times, weights = flow(start, a, step, steps)
             losses, training = probe_loss(weights, z), training_loss(weights, a)  # [T, n] each
             found = descents(losses, RIPPLE)
-            totals["starts"] += len(start)
-            totals["bumps"] += int(found.bump.sum())
-            totals["monotone"] += int((training.diff(dim=0) < ROUNDING).all(0).sum())
+            falling = (training.diff(dim=0) < ROUNDING).all(0)
+            totals.update(starts=len(start), bumps=int(found.bump.sum()), monotone=int(falling.sum()))
             if kind != "positive":
                 continue
-            said = predicted_bump(start @ start.mT, a, z, times, RIPPLE)
-            totals["predicted"] = totals.get("predicted", 0) + int(said.bump.sum())
-            totals["agree"] = totals.get("agree", 0) + int((said.bump == found.bump).sum())
-            rows += self._errors(node, number * BLOCK, times, found, said)
-            for name in [name for name, bumps in wanted.items() if (found.bump == bumps).any()]:
-                own = int((found.bump == wanted.pop(name)).nonzero()[0, 0])
-                answers = weights[:, own] @ z  # [T, d]
-                shown = {
-                    "x1": answers[:, 0], "x2": answers[:, 1], "probe loss": losses[:, own],
-                    "training loss": training[:, own], "predicted loss": said.losses[:, own],
-                }  # fmt: skip
-                rows += example(f"{node} {name}", times, shown, self.moments_kept)
-                rows += turns(f"{node} {name}", times, losses[:, own], int(found.trough[own]), int(found.peak[own]))
-        return counts(node, **totals) + rows
+            expected = predicted_bump(start @ start.mT, a, z, times, RIPPLE)
+            totals.update(predicted=int(expected.bump.sum()), agree=int((expected.bump == found.bump).sum()))
+            rows += self._errors(where, number * BLOCK, times, found, expected)
+            for swings in [each for each in (True, False) if each in wanted and (found.bump == each).any()]:
+                wanted.remove(swings)
+                chosen = int((found.bump == swings).nonzero()[0, 0])
+                shown = {"probe loss": losses[:, chosen], "training loss": training[:, chosen],
+                         "predicted loss": expected.losses[:, chosen]}  # fmt: skip
+                path = Example(times, weights[:, chosen] @ z, shown, int(found.trough[chosen]), int(found.peak[chosen]))
+                rows += path.rows(self.moments_kept, swings=swings, **where)
+        return counts(totals, **where) + rows
 
-    def _errors(self, node: str, first: int, times: Tensor, found: Descents, said: Bump) -> list[Row]:
+    def _errors(self, where: dict[str, Any], first: int, times: Tensor, found: Descents, expected: Bump) -> list[Row]:
         """Relative errors of the predicted peak, of the first starts, where both have one."""
-        late = (said.peak_time / times[found.peak.clamp(min=0)] - 1).tolist()
-        high = (said.peak_height / found.peak_height - 1).tolist()
-        both = (said.bump & found.bump).nonzero()[:, 0].tolist()
+        late = (expected.peak_time / times[found.peak.clamp(min=0)] - 1).tolist()
+        high = (expected.peak_height / found.peak_height - 1).tolist()
+        both = (expected.bump & found.bump).nonzero()[:, 0].tolist()
         return [
-            row(f"{node} {first + place}", f"error.{what}", error[place])
+            row(f"error.{what}", error[place], start=first + place, **where)
             for place in both
             if first + place < self.errors_kept
             for what, error in (("time", late), ("height", high))
@@ -124,27 +118,12 @@ class SwingByConfig(Computation):
         return gaussian_start(self.wide_starts, DIMENSIONS, WIDE, even, self.seeds.init)
 
 
-def draw(table: polars.DataFrame, config: SwingByConfig) -> dict[str, Drawing]:
-    """Rates of flows and networks; the paths of Figs 3, 13 and 14."""
-    from recombine.studies.identity_mapping.swing_by import figure_paths as drawings_swing_by_paths
-    from recombine.studies.identity_mapping.swing_by import figures
-
-    rates = "How often the loss at the unseen combination rises again: flows over the gap, networks beside counts."
-    paths = "The answer to the unseen combination in the plane of both concepts, and its loss, of single starts."
-    return {
-        "figure": Drawing(figures.figure(table, config), rates),
-        "paths": Drawing(drawings_swing_by_paths.figure(table), paths),
-    }
-
-
 def _arms(nets: int, large: int, epochs: int, every: int, **changes: Any) -> dict[str, Work]:
     flows = {"A": SwingByConfig(power=1, **changes), "A2": SwingByConfig(power=2, **changes)}
     return {**flows, **arms_of_nets(nets, large, epochs, every)}
 
 
 EXPERIMENT = Experiment(
-    study="identity-mapping",
-    name="swing-by",
     question="How often, and where, does the loss at an unseen combination fall, rise and fall again?",
     figure="Yang et al. 2025, Figs 3, 13, 14, 17",
     budgets={
@@ -154,18 +133,16 @@ EXPERIMENT = Experiment(
         ),
         "full": Budget(_arms(500, 20, 40, 1), 1, "two minutes on two CPU cores; 1,000 flows a gap, 500 networks a run"),
     },
-    claims=claims.SWING_BY,
-    draw=draw,
-    notes=(
-        "Arms A and A2: flows with A, and with the scripts' A^2, element by element. Time is that of gradient flow, in "
-        "thousandths of a unit in the column images_seen; of networks, thousandths of an epoch.",
+    columns={"gap": float, "start_law": str, "start": int, "level": str, "swings": bool, "concept": int, "time": float},
+    assumptions=(
+        "Arms A and A2: flows with A, and with the scripts' A^2, element by element. Time is that of gradient flow; of "
+        "networks, epochs.",
         "The Gaussian start has the standard deviation 0.2; the wide one (64 columns) is scaled so that W(0) is as "
         "large. Unscaled it begins above the identity and bumps even less.",
-        "500 networks a run, where 200 were counted before: with the first 200 of them S9c was undecided (165). S9r "
+        "500 networks a run, where 200 were counted before: S9r "
         "compares counts by Fisher's exact test at 0.05 for all twelve, since those before are samples too.",
-        "Rates found before (100 flows, 200 networks a run) are counts with exact intervals of their own.",
+        "Rates found before (100 flows, 200 networks a run) are counts too, each with its exact interval.",
         "The counts to compare with give neither width nor signals of the two-layer nets: mu = (2, 4) and rate 0.01 "
         "are taken as in runs 27 and 29, and width 4 as in run 29.",
     ),
-    seen=SEEN,
 )

@@ -1,14 +1,16 @@
 """The networks of Swing-by (Yang et al. 2025, Figs 3, 13, 14), as the released code trains them.
 
-*Data.* 5,000 points of each cluster, one at the origin among them, sigma = 0.05 read as a variance; every net has
-points and, where the run is rotated, a rotation of its own. *Model.* Layers with biases and PyTorch's own start,
+*Data.* 5,000 points of each cluster, one at the origin among them, the variance 0.05; every net has its own
+points and, where the run is rotated, its own rotation. *Model.* Layers with biases and PyTorch's own start,
 batches of 128, 40 epochs: small ones (runs 29, 26, 27, run 27 with 0.3 of the start, two layers linear and ReLU), and
-those that are said not to swing by (one layer; 64 dimensions). *Computed.* In how many nets the probe's loss rises,
-after a fall, by more than 1% of its largest, seen at every step and once an epoch.
+those that the paper says do not swing by (one layer; 64 dimensions). *Computed.* In how many nets the loss rises,
+after a fall, by more than 1% of its largest, evaluated at every step and once an epoch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -17,7 +19,7 @@ from pydantic import Field
 from recombine.errors import UserError
 from recombine.runs.work import Row
 from recombine.seeds import fold
-from recombine.studies.identity_mapping._shared.flows import along_path, counts, curve, row
+from recombine.studies.identity_mapping._shared.flows import along_path, curve, row
 from recombine.studies.identity_mapping._shared.released import NetsConfig, mixed
 from recombine.theory.identity.flow import descents
 from recombine.training.batched import DescentConfig, NetConfig, Trace, losses, train
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 RISE = 0.01  # of a curve's largest loss
-MOST_RELU = 200  # nets: they see every point, and take ten times as long
+MOST_RELU = 200  # nets: they are trained on every point, and take ten times as long
 JUDGED = 300  # points that the training loss of ReLU nets is taken over
 
 
@@ -51,27 +53,25 @@ class SwingByNetsConfig(NetsConfig):
         epochs = trace.steps.double() / self.steps_per_epoch
         found = descents(loss, RISE)
         whole = descents(loss[self._once_an_epoch(trace)], RISE)
-        bumps = {"bumps.step": int(found.bump.sum()), "bumps.epoch": int(whole.bump.sum())}
-        rows = counts("all", nets=self.starts, **bumps)
+        rows = [row("nets", self.starts)]
+        rows += [row("bumps", int(each.bump.sum()), level=level) for level, each in (("step", found), ("epoch", whole))]
         ratios = (found.peak_height / found.trough_height).tolist()
-        rows += [row(f"net {i}", "ratio", ratio) for i, ratio in enumerate(ratios) if ratio == ratio]
+        rows += [row("ratio", ratio, start=i) for i, ratio in enumerate(ratios) if ratio == ratio]
         answers = torch.einsum("tni,nij->tnj", trace.outputs[:, :, 0].double(), turned)  # turned back
-        for name, those in (("bump", found.bump), ("none", ~found.bump)):
+        for swings, those in ((True, found.bump), (False, ~found.bump)):
             if those.any():
-                own = int(those.nonzero()[0, 0])
-                shown = {
-                    "x1": answers[:, own, 0], "x2": answers[:, own, 1], "probe loss": loss[:, own],
-                    "training loss": trace.loss[:, own],
-                }  # fmt: skip
-                rows += example(name, epochs, shown, self.moments_kept)
-                rows += turns(name, epochs, loss[:, own], int(found.trough[own]), int(found.peak[own]))
+                chosen = int(those.nonzero()[0, 0])
+                shown = {"probe loss": loss[:, chosen], "training loss": trace.loss[:, chosen]}
+                trough, peak = int(found.trough[chosen]), int(found.peak[chosen])
+                path = Example(epochs, answers[:, chosen], shown, trough, peak)
+                rows += path.rows(self.moments_kept, swings=swings)
         return rows
 
     def _trained(self) -> tuple[Trace, Tensor]:
         """All nets at once, each on its own points; and the rotation of each.  # [n, d, d]"""
         sets = [self._points(number, seed) for number, seed in enumerate(self.data_seeds())]
-        own = [sets[i % self.datasets] for i in range(self.starts)]
-        points, turned = torch.stack([each for each, _ in own]), torch.stack([turn for _, turn in own])
+        each_net = [sets[i % self.datasets] for i in range(self.starts)]
+        points, turned = torch.stack([each for each, _ in each_net]), torch.stack([turn for _, turn in each_net])
         probes = (turned @ self.world.probe())[:, None].float()  # [n, 1, d]
         judged = JUDGED if self.net.activation == "relu" else None
         judged = judged and min(judged, points.shape[1])
@@ -89,16 +89,31 @@ class SwingByNetsConfig(NetsConfig):
         return torch.searchsorted(trace.steps, ends, right=True) - 1
 
 
-def example(node: str, times: Tensor, shown: dict[str, Tensor], moments_kept: int) -> list[Row]:
-    """Curves of one start. times and each of shown [T]."""
-    kept = along_path(times, torch.stack([values.double() for values in shown.values()]), moments_kept)
-    return [each for name, values in shown.items() for each in curve(node, name, times[kept], values[kept])]
+@dataclass(frozen=True)
+class Example:
+    """The curves of one start, and where its loss turns."""
 
+    times: Tensor  # [T]
+    answer: Tensor  # [T, d]: to the probe
+    losses: Mapping[str, Tensor]  # [T] each, that of the probe first
+    trough: int  # index of the turn, -1 where there is no bump
+    peak: int
 
-def turns(node: str, times: Tensor, losses: Tensor, trough: int, peak: int) -> list[Row]:
-    """Trough and peak of its loss; none where there is no bump. times and losses [T]."""
-    places = (("trough", trough), ("peak", peak))
-    return [row(node, name, float(losses[at]), float(times[at])) for name, at in places if at >= 0]
+    def rows(self, moments_kept: int, **columns: Any) -> list[Row]:
+        """The first two coordinates of the answer and the losses where they move, and both turns."""
+        shown = [("answer", self.answer[:, k - 1], {"concept": k}) for k in (1, 2)]
+        shown += [(name, values, {}) for name, values in self.losses.items()]
+        kept = along_path(self.times, torch.stack([values.double() for _, values, _ in shown]), moments_kept)
+        rows = [
+            each
+            for name, values, where in shown
+            for each in curve(name, self.times[kept], values[kept], **where, **columns)
+        ]
+        loss = self.losses["probe loss"]
+        turns = (("trough", self.trough), ("peak", self.peak))
+        return rows + [
+            row(name, float(loss[at]), time=float(self.times[at]), **columns) for name, at in turns if at >= 0
+        ]
 
 
 def arms_of_nets(nets: int, large: int, epochs: int, every: int) -> dict[str, SwingByNetsConfig]:
@@ -132,4 +147,4 @@ def arms_of_nets(nets: int, large: int, epochs: int, every: int) -> dict[str, Sw
     return arms
 
 
-_RELEASED: dict[str, Any] = {"signals": (2.0, 4.0), "spreads": (0.05, 0.05), "reading": "variance", "origin": True}
+_RELEASED: dict[str, Any] = {"signals": (2.0, 4.0), "spreads": (0.05, 0.05), "spread_as": "variance", "origin": True}
