@@ -16,6 +16,7 @@ from recombine.lab.store import RunFolder, Store
 from recombine.training.replica import Replica
 from recombine.training.state import load_tensors
 from support.small_celeba import make_celeba
+from support.tables import short
 
 Call = Callable[..., Any]
 
@@ -69,13 +70,13 @@ def test_from_faces_to_a_report(
     run = only_run(root)
     digest = hashlib.sha256((folder / "list_attr_celeba.txt").read_bytes()).hexdigest()
     assert run.provenance()["celeba_attributes_sha256"] == digest
-    told = json.loads((made / "provenance.json").read_text())
-    assert [machine["celeba_attributes_sha256"] for machine in told["machines"]] == [digest]
+    provenance = json.loads((made / "provenance.json").read_text())
+    assert [machine["celeba_attributes_sha256"] for machine in provenance["machines"]] == [digest]
     assert digest in (made / "report.html").read_text()
     assert str(folder) not in run.config_path.read_text()  # where the faces are is no part of what was run
 
     rows = run.rows()
-    calibration = {(row["node"], row["instrument"]) for row in rows if row["images_seen"] == 0}
+    calibration = {(row["node"], short(row)) for row in rows if row["images_seen"] == 0}
     nodes = [f"{gender}{serious}{blond}" for gender in "01" for serious in "01" for blond in "01"]
     concepts = ("gender", "smiling", "hair")
     assert calibration == {(node, f"calibration.classifier.{concept}") for node in nodes for concept in concepts}

@@ -8,13 +8,16 @@ from typing import Any
 
 import polars as pl
 
+from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.lab.claims import Claim, judge_all
 from recombine.lab.experiment import BUDGETS, Experiment
 from recombine.lab.table import make_table
 from recombine.runs.concept_graph import RunConfig
 
-Readings = Callable[[str, int, str, int], Mapping[str, float]]
-"""Arm, seed, node and images seen -> instrument and value."""
+Key = str | tuple[str | None, ...]
+"""An instrument, or an instrument with the concept, the answer and the sampler that its row is about."""
+Readings = Callable[[str, int, str, int], Mapping[Any, float]]
+"""Arm, seed, node and images seen -> instrument (a Key) and value."""
 
 
 def nodes_of(concepts: int) -> tuple[str, ...]:
@@ -45,28 +48,47 @@ def table_of(
     grid: Iterable[int],
     seeds: Iterable[int] = range(5),
     distance: Callable[[str], int | None] = from_origin,
+    of_arm: Callable[[str], Mapping[str, Any]] = lambda arm: {},
+    columns: Mapping[str, type] = COLUMNS,
 ) -> pl.DataFrame:
     """A row for every reading of every arm, seed and class at every evaluation."""
     return make_table(
         [
-            {"arm": arm, "seed": seed, "images_seen": seen, "node": node, "distance": distance(node),
-             "instrument": instrument, "value": value}
+            {"arm": arm, **of_arm(arm), "seed": seed, "images_seen": seen, "node": node, "distance": distance(node),
+             **_keyed(key), "value": value}
             for arm, seed, node, seen in product(arms, seeds, nodes, grid)
-            for instrument, value in readings(arm, seed, node, seen).items()
+            for key, value in readings(arm, seed, node, seen).items()
         ],
-        {"node": str, "distance": int, "sampler": str},
+        columns,
     )  # fmt: skip
 
 
 def calibration(
-    values: Mapping[str, Mapping[str, float]], arms: Iterable[str], seeds: Iterable[int] = range(5)
-) -> pl.DataFrame:
-    """What instruments read on real and on empty images before training: node -> instrument and value."""
+    values: Mapping[str, Mapping[Any, float]], arms: Iterable[str], seeds: Iterable[int] = range(5),
+    of_arm: Callable[[str], Mapping[str, Any]] = lambda arm: {}, columns: Mapping[str, type] = COLUMNS,
+) -> pl.DataFrame:  # fmt: skip
+    """What instruments read before training: class, or canvas without an object -> instrument (a Key) and value."""
+    rows = []
+    for arm, seed, (place, readings) in product(arms, seeds, values.items()):
+        where = {"node": place} if place.isdigit() else {"canvas": place}
+        head = {"arm": arm, **of_arm(arm), "seed": seed, "images_seen": 0, **where}
+        for key, value in readings.items():
+            row = _keyed(key)
+            rows.append({**head, **row, "instrument": f"calibration.{row['instrument']}", "value": value})
+    return make_table(rows, columns)
 
-    def readings(arm: str, seed: int, node: str, seen: int) -> Mapping[str, float]:
-        return {f"calibration.{name}": value for name, value in values[node].items()}
 
-    return table_of(readings, arms, values, (0,), seeds, lambda node: None)
+def short(row: Mapping[str, Any]) -> str:
+    """The measurement of a row in one word: "reader.color" for the accuracy of a concept, "reader.color=blue" for an
+    answer.
+    """
+    concept, answer = row.get("concept"), row.get("answer")
+    kind, _, what = row["instrument"].rpartition(".")
+    return row["instrument"] if concept is None else f"{kind}.{concept}" + (f"={answer}" if what == "answer" else "")
+
+
+def _keyed(key: Key) -> dict[str, Any]:
+    return dict(zip(("instrument", "concept", "answer", "sampler"), (key,) if isinstance(key, str) else key))
 
 
 def without(table: pl.DataFrame, instrument: str | None = None, arm: str | None = None) -> pl.DataFrame:

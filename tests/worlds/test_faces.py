@@ -193,8 +193,8 @@ def test_more_images_than_a_class_has(partition, present, where):
 def test_instruments_are_checked_on_people_apart():
     for partition in ("train", "valid", "all", "test"):
         world = FacesWorld(partition=partition, pixels=9)
-        assert world.apart() == FacesWorld(partition="test", pixels=9)
-    apart = FacesWorld().apart()
+        assert world.held_back() == FacesWorld(partition="test", pixels=9)
+    apart = FacesWorld().held_back()
     for node in apart.nodes:
         numbers = numbers_of(apart.render(dealt(apart, node, apart.available(node))))
         assert numbers

@@ -116,11 +116,11 @@ class RunConfig(Run):
 
 
 def read_node(world: World, text: str) -> str:
-    """A node from its digits ("111") or from concept values ("shape=triangle,color=blue,size=small")."""
+    """A node from its digits, "111", or from concept values, "shape=triangle color=blue size=small"."""
     if "=" not in text:
         world.digits(text)
         return text
-    parts = [part.split("=", 1) for part in text.split(",")]
+    parts = [part.split("=", 1) for part in text.replace(",", " ").split()]
     values = {part[0].strip(): part[1].strip() for part in parts if len(part) == 2}
     if set(values) != set(world.concepts) or len(parts) != len(world.concepts):
         raise UserError(

@@ -62,9 +62,9 @@ class World(Source):
 
     @abstractmethod
     def condition(self, factors: Tensor) -> Tensor:
-        """What the network is told about these factors.  # [n, sum(condition_widths)]"""
+        """What the network receives of these factors.  # [n, sum(condition_widths)]"""
 
-    def apart(self) -> World:
+    def held_back(self) -> World:
         """The world that instruments are checked on; another one where a world holds a part of its images back."""
         return self
 

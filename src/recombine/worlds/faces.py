@@ -86,7 +86,7 @@ class FacesWorld(World):
     def condition(self, factors: Tensor) -> Tensor:
         return torch.nn.functional.one_hot(factors[:, 1:].long(), 2).flatten(1).float()
 
-    def apart(self) -> FacesWorld:
+    def held_back(self) -> FacesWorld:
         return self.replace(partition="test")
 
     def available(self, node: str) -> int:

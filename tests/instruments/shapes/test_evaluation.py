@@ -12,17 +12,18 @@ from recombine.denoisers.exact import EmpiricalDenoiser
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, LinearSchedule
 from recombine.errors import UserError
-from recombine.instruments.observation import Audit
 from recombine.instruments.shapes import evaluation as module
+from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.instruments.shapes.classifier import ClassifierConfig
-from recombine.instruments.shapes.evaluation import ConceptEvaluation, measure
+from recombine.instruments.shapes.evaluation import ConceptEvaluation, Sampling
+from recombine.lab.table import make_table
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.faces import FacesWorld
 from recombine.worlds.shapes import ShapesWorld
-from recombine.worlds.splits import design, real_images
+from recombine.worlds.splits import real_images
+from support.tables import short
 
 WORLD = ShapesWorld(pixels=16, position_jitter=0.05)
-SPLIT = design("H32-train1")
 CONFIG = ConceptEvaluation(images_per_node=3, calibration_images=20, sampler=SamplerConfig(steps=4))
 TOOLS = CONFIG.tools(WORLD, 0)
 NODES = WORLD.nodes
@@ -31,21 +32,19 @@ PROTOTYPES = WORLD.prototype(DIGITS)
 PROMPTS = WORLD.condition(PROTOTYPES)  # [8, K]
 
 
-def run(denoise, config=CONFIG, sampler=None, seed=0, schedule=None, suffix=""):
-    return measure(
-        denoise, config, sampler or config.sampler, schedule or LinearSchedule(), WORLD, SPLIT, TOOLS, seed,
-        torch.device("cpu"), suffix,
-    )  # fmt: skip
+def run(denoise, config=CONFIG, sampler=None, seed=0, schedule=None, tools=TOOLS):
+    how = Sampling(denoise, sampler or config.sampler, schedule or LinearSchedule(), WORLD, seed, torch.device("cpu"))
+    return config.evaluate(how, tools)
 
 
 def drawing(images):
-    """A denoiser that answers one fixed image for each prompted node, whatever it sees."""
+    """A denoiser that answers one fixed image for each prompted node, whatever it is shown."""
 
     def denoise(x, sigma, condition):
         assert sigma.shape == x.shape[:1]
-        apart = torch.cdist(condition, PROMPTS)
-        assert apart.amin(1).max() < 1e-3  # every prompt is that of a prototype
-        return images[apart.argmin(1)]
+        gaps = torch.cdist(condition, PROMPTS)
+        assert gaps.amin(1).max() < 1e-3  # every prompt is that of a prototype
+        return images[gaps.argmin(1)]
 
     return denoise
 
@@ -56,7 +55,7 @@ def shrinking(x, sigma, condition):
 
 
 def values(rows, instrument):
-    found = {row["node"]: row["value"] for row in rows if row["instrument"] == instrument}
+    found = {row["node"]: row["value"] for row in rows if short(row) == instrument}
     assert tuple(found) == NODES
     return list(found.values())
 
@@ -156,34 +155,18 @@ def test_the_exact_denoiser_of_real_images_is_right():
 
 def test_rows_are_tidy():
     rows, _ = run(drawing(WORLD.render(PROTOTYPES)))
-    assert all(set(row) == {"node", "instrument", "value", "distance"} for row in rows)
-    assert len({(row["node"], row["instrument"]) for row in rows}) == len(rows)
-    instruments = {row["instrument"] for row in rows}
+    assert len(make_table([{**row, "arm": "a", "seed": 0, "images_seen": 0} for row in rows], COLUMNS)) == len(rows)
+    assert len({(row["node"], short(row)) for row in rows}) == len(rows)
+    found = {short(row) for row in rows}
     parts = ("product", "shape", "color", "size", "additive", "marginals")
-    assert instruments == {
+    assert found == {
         *(f"{who}.{what}" for who in ("reader", "probe") for what in parts),
         *(f"reader.{concept}={name}" for concept, names in WORLD.concepts.items() for name in names),
         "reader.none", "reader.several", "probe.probability",
         "probe.product.none", "probe.product.several", "probe.product.other",
     }  # fmt: skip
-    assert len(rows) == 8 * len(instruments)
-    distances = {row["node"]: row["distance"] for row in rows}
-    ones = {node: node.count("1") for node in NODES}  # trained: the origin and its neighbours
-    assert distances == {node: max(0, count - 1) for node, count in ones.items()}
+    assert len(rows) == 8 * len(found)
     json.dumps(rows, allow_nan=False)
-
-
-def test_an_audit_carries_its_name():
-    audit = Audit(sampler=SamplerConfig(method="ancestral", steps=6, spacing="steps"))
-    assert audit.name == "ancestral-6"
-    assert Audit().name == "ancestral-500"
-    denoise = drawing(WORLD.render(PROTOTYPES))
-    plain, _ = run(denoise)
-    named, _ = run(denoise, sampler=audit.sampler, suffix=audit.name)
-    assert not any("@" in row["instrument"] for row in plain)
-    assert [row["instrument"] for row in named] == [f"{row['instrument']}@ancestral-6" for row in plain]
-    assert values(named, "reader.product@ancestral-6") == [1.0] * 8
-    assert [row["distance"] for row in named] == [row["distance"] for row in plain]
 
 
 @pytest.mark.parametrize("method", ["multistep", "ancestral"])
@@ -208,7 +191,8 @@ def test_images_are_clipped():
 
 def test_tools_say_how_right_they_are_on_real_images():
     def calibration(instrument):
-        return {row["node"]: row["value"] for row in TOOLS.calibration if row["instrument"] == instrument}
+        found = [row for row in TOOLS.calibration if short(row) == instrument]
+        return {row.get("node") or row["canvas"]: row["value"] for row in found}
 
     assert set(NODES) == set(calibration("calibration.reader.product"))
     assert min(calibration("calibration.reader.product").values()) >= 0.95
@@ -233,10 +217,8 @@ def judged():
     return JUDGED.tools(WORLD, 0)
 
 
-def judge(denoise, tools, suffix=""):
-    return measure(
-        denoise, JUDGED, JUDGED.sampler, LinearSchedule(), WORLD, SPLIT, tools, 0, torch.device("cpu"), suffix
-    )[0]
+def judge(denoise, tools):
+    return run(denoise, JUDGED, tools=tools)[0]
 
 
 def fresh_images():
@@ -272,28 +254,24 @@ def test_the_classifier_says_what_was_drawn_not_what_was_asked_for(judged):
 
 
 def test_a_second_judge_changes_nothing_that_the_others_say(judged):
-    """And an audit names its rows too."""
     denoise = drawing(fresh_images())
-    plain, rows = run(denoise, JUDGED.replace(classifier=None))[0], judge(denoise, judged, "slow")
+    plain, rows = run(denoise, JUDGED.replace(classifier=None))[0], judge(denoise, judged)
     others = [row for row in rows if not row["instrument"].startswith("classifier.")]
     # The linear probes were trained on more images here than in TOOLS; the reader is the same everywhere.
-    assert [row["instrument"].removesuffix("@slow") for row in others] == [row["instrument"] for row in plain]
-    assert [row["value"] for row in others if row["instrument"].startswith("reader.")] == [
-        row["value"] for row in plain if row["instrument"].startswith("reader.")
-    ]
-    added = {row["instrument"] for row in rows} - {row["instrument"] for row in others}
+    assert [short(row) for row in others] == [short(row) for row in plain]
+    by_reader = [row for row in others if row["instrument"].startswith("reader.")]
+    assert by_reader == [row for row in plain if row["instrument"].startswith("reader.")]
+    added = {short(row) for row in rows} - {short(row) for row in others}
     parts = ("product", "shape", "color", "size", "additive", "marginals", "probability")
-    assert added == {f"classifier.{part}@slow" for part in (*parts, *(f"{c}={n}" for _, c, _, n in VALUES))}
-    distances = {row["node"]: row["distance"] for row in rows}
-    assert distances == {node: SPLIT.distance(node) for node in NODES}
+    assert added == {f"classifier.{part}" for part in (*parts, *(f"{c}={n}" for _, c, _, n in VALUES))}
 
 
 def test_the_classifier_is_checked_on_real_images(judged):
     rows = [row for row in judged.calibration if row["instrument"].startswith("calibration.classifier.")]
-    real = [row["value"] for row in rows if row["node"] in NODES]
+    real = [row["value"] for row in rows if row.get("node") in NODES]
     assert len(real) == 8 * 3
     assert sum(real) / len(real) > 0.98
-    assert {row["node"] for row in rows} - set(NODES) == {"blank", "noise", "mean"}
+    assert {row["canvas"] for row in rows if "canvas" in row} == {"blank", "noise", "mean"}
     assert [row for row in judged.calibration if row not in rows] == CONFIG.replace(calibration_images=60).tools(
         WORLD, 0
     ).calibration

@@ -6,6 +6,7 @@ import torch
 from recombine.instruments.shapes.probes import WEIGHT_DECAY, calibrate, fit, train_probes
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import real_images
+from support.tables import short
 
 WORLD = ShapesWorld(pixels=16, position_jitter=0.05)
 
@@ -51,8 +52,8 @@ def test_minimum_is_where_the_gradient_vanishes(probes):
     assert torch.equal(again.weight, probes.weight)
 
 
-def test_calibration_tells_accuracy_and_what_a_blank_is_called(probes):
-    rows = {(row["node"], row["instrument"]): row["value"] for row in calibrate(probes, WORLD, 40, 0)}
+def test_calibration_gives_accuracy_and_what_a_blank_is_called(probes):
+    rows = {(row.get("node") or row["canvas"], short(row)): row["value"] for row in calibrate(probes, WORLD, 40, 0)}
     for node in WORLD.nodes:
         for concept in WORLD.concepts:
             assert rows[node, f"calibration.probe.{concept}"] >= 0.9

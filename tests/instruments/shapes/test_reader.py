@@ -7,6 +7,7 @@ from scipy import ndimage
 from recombine.instruments.shapes.reader import calibrate_reader, read
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import empty_images, real_images
+from support.tables import short
 
 WORLD = ShapesWorld()
 WORLDS = {
@@ -201,7 +202,7 @@ def test_broken_and_missing_images():
     assert empty.objects.dtype == torch.int8
 
 
-def test_a_reading_does_not_depend_on_its_batch():
+def test_what_is_measured_does_not_depend_on_its_batch():
     images, _ = real_images(WORLD, WORLD.nodes, 70, 11, "reader-test")  # more than one chunk
     whole, part = read(images, WORLD), read(images[505:520], WORLD)
     assert torch.equal(whole.digits[505:520], part.digits)
@@ -209,7 +210,7 @@ def test_a_reading_does_not_depend_on_its_batch():
 
 
 def test_calibration_rows():
-    rows = {(row["node"], row["instrument"]): row["value"] for row in calibrate_reader(WORLD, 20, 0)}
+    rows = {(row.get("node") or row["canvas"], short(row)): row["value"] for row in calibrate_reader(WORLD, 20, 0)}
     assert rows["111", "calibration.reader.product"] == 1
     assert rows["111", "calibration.reader.color"] == 1
     assert rows["blank", "calibration.reader.none"] == 1

@@ -6,31 +6,25 @@ from typing import Any
 import polars as pl
 import pytest
 
-from recombine.lab.claims import Claim, Judgement, judge_all
+from recombine.instruments.shapes.accuracy import COLUMNS
+from recombine.lab.claims import Judgement, judge_all
 from recombine.lab.table import make_table
-from recombine.studies.concept_graphs._shared.claims import EMERGENCE, SAMPLER
+from recombine.studies.concept_graphs.emergence.claims import CLAIMS
+from support import tables
 
 NODES = tuple("".join(digits) for digits in product("01", repeat=3))
 GRID = tuple(range(100, 2100, 100))  # twenty evaluations, evenly spaced
-ALL = (*EMERGENCE, *SAMPLER)
-CLAIMS: dict[str, Claim] = {claim.id: claim for claim in ALL}
 
-Readings = Callable[[int, str, int], dict[str, float]]
+Readings = Callable[[int, str, int], dict[Any, float]]
 """Seed, node and images seen -> instrument and value."""
 
 
 def table_of(readings: Readings, seeds: Iterable[int] = range(5), arm: str = "continuous") -> pl.DataFrame:
-    return make_table(
-        [
-            ("concept-graphs", "emergence", arm, seed, seen, node, max(0, node.count("1") - 1), instrument, value)
-            for seed, node, seen in product(seeds, NODES, GRID)
-            for instrument, value in readings(seed, node, seen).items()
-        ]
-    )
+    return tables.table_of(lambda arm, *place: readings(*place), [arm], NODES, GRID, seeds)
 
 
 def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
-    return judge_all([CLAIMS[claim]], table, "concept-graphs", "emergence", "full")[0]
+    return tables.judge(CLAIMS, claim, table)
 
 
 def steps_at(times: Callable[[int, str], float], instrument: str = "reader.product") -> Readings:
@@ -102,9 +96,9 @@ def test_where_every_class_was_trained_there_is_no_order_to_judge() -> None:
 def concepts_at(shape: float, color: float, size: float, near: float = 400) -> Readings:
     """When each concept of 111 is learned, and the colour of the other classes."""
 
-    def readings(seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(seed: int, node: str, seen: int) -> dict[Any, float]:
         times = {"shape": shape, "color": color if node == "111" else near, "size": size}
-        return {f"reader.{name}": 0.95 if seen >= time else 0.5 for name, time in times.items()}
+        return {("reader.accuracy", name): 0.95 if seen >= time else 0.5 for name, time in times.items()}
 
     return readings
 
@@ -149,14 +143,16 @@ def test_far_over_near_is_a_known_ratio() -> None:
 
 def test_near_is_the_mean_of_the_two_blue_classes_at_distance_one() -> None:
     times = {"011": 400, "110": 800, "111": 1200}  # 101 is at distance 1 too, but red
-    answer = judge("O3", table_of(lambda s, node, seen: {"reader.color": float(seen >= times.get(node, 100))}))
+    answer = judge(
+        "O3", table_of(lambda s, node, seen: {("reader.accuracy", "color"): float(seen >= times.get(node, 100))})
+    )
     assert answer["estimate"] == 2.0
 
 
 def test_seeds_in_which_color_is_not_reached_are_left_out_and_counted() -> None:
-    def readings(seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(seed: int, node: str, seen: int) -> dict[Any, float]:
         time = math.inf if seed >= 5 and node == "111" else 1600 if node == "111" else 800
-        return {"reader.color": float(seen >= time)}
+        return {("reader.accuracy", "color"): float(seen >= time)}
 
     answer = judge("O3", table_of(readings, range(7)))
     assert (answer["estimate"], answer["n"], answer["verdict"]) == (2.0, 5, "holds")
@@ -208,10 +204,9 @@ def test_a_class_that_is_not_learned_has_no_rise() -> None:
 def drawn(agree: bool, none: float = 0.0, several: float = 0.0) -> Readings:
     """Concepts right with probability p given one object: independently, or all right or wrong together."""
 
-    def readings(seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(seed: int, node: str, seen: int) -> dict[Any, float]:
         one, p = 1 - none - several, 0.5 + 0.4 * linear(seen)
-        each = {f"reader.{name}": one * p for name in ("shape", "color", "size")}
-        each |= {f"{name}=a value": one * p for name in each}  # by these rows a judge knows the concepts
+        each: dict[Any, float] = {("reader.accuracy", name): one * p for name in ("shape", "color", "size")}
         return each | {"reader.product": one * (p if agree else p**3), "reader.none": none, "reader.several": several}
 
     return readings
@@ -225,9 +220,9 @@ def test_independent_concepts_leave_no_gap_however_many_images_are_blank(none: f
 
 
 def test_a_fourth_concept_counts_too() -> None:
-    def readings(seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(seed: int, node: str, seen: int) -> dict[Any, float]:
         three, p = drawn(agree=False)(seed, node, seen), 0.5 + 0.4 * linear(seen)
-        return three | {"reader.background": p, "reader.background=white": p, "reader.product": p**4}
+        return three | {("reader.accuracy", "background"): p, "reader.product": p**4}
 
     answer = judge("O5", table_of(readings))
     assert answer["estimate"] == pytest.approx(0.0, abs=1e-12)
@@ -243,109 +238,64 @@ def test_concepts_that_fail_together_leave_a_gap() -> None:
 
 
 def test_without_objects_or_between_bounds_there_is_nothing_to_judge() -> None:
-    for readings in (drawn(agree=True, none=0.6), lambda *_: dict.fromkeys(_FIVE, 1.0) | {"reader.none": 0.0}):
+    for readings in (drawn(agree=True, none=0.6), lambda *_: dict.fromkeys(FIVE, 1.0) | {"reader.none": 0.0}):
         answer = judge("O5", table_of(readings))
         assert (answer["verdict"], answer["estimate"], answer["n"]) == ("undecided", None, 0)
 
 
-_FIVE = ("reader.product", "reader.shape", "reader.color", "reader.size", "reader.several")
-
-
-# S1: the audit
-
-
-def audited(shift: float) -> Readings:
-    def readings(seed: int, node: str, seen: int) -> dict[str, float]:
-        both = {"reader.product": 0.5, "reader.product@ancestral-500": 0.5 - shift}
-        return both if seen in (1000, 2000) else {"reader.product": 1.0}
-
-    return readings
-
-
-def test_samplers_that_agree_and_that_do_not() -> None:
-    same = judge("S1", table_of(audited(0.0)))
-    assert (same["estimate"], same["interval"], same["verdict"], same["n"]) == (0.0, [0.0, 0.0], "holds", 5)
-    assert "ancestral-500: 80 of 80 cells" in same["note"]
-    shifted = judge("S1", table_of(audited(0.2)))
-    assert shifted["estimate"] == pytest.approx(0.2)
-    assert shifted["verdict"] == "fails"
-    assert "0.200" in shifted["note"]
-    assert judge("S1", table_of(audited(0.2), range(4)))["verdict"] == "undecided"
-
-
-def test_arms_are_no_substitute_for_seeds() -> None:
-    """Three seeds in two arms are three seeds, not six."""
-    arms = [table_of(audited(0.0), range(3), arm) for arm in ("continuous", "binary")]
-    assert judge("S1", pl.concat(arms))["verdict"] == "undecided"
-
-
-def test_the_order_of_rows_changes_no_judgement() -> None:
-    """Gaps in eighths, so that no sum depends on its order."""
-
-    def readings(seed: int, node: str, seen: int) -> dict[str, float]:
-        return {"reader.product": seed / 8, "reader.product@ancestral-500": (seed * seed % 7) / 8}
-
-    table = table_of(readings, range(8))
-    shuffled = [table.sample(fraction=1.0, shuffle=True, seed=number) for number in range(5)]
-    assert [judge("S1", other) for other in shuffled] == [judge("S1", table)] * 5
+CONCEPTS = [("reader.accuracy", name) for name in ("shape", "color", "size")]
+FIVE = ("reader.product", *CONCEPTS, "reader.several")
 
 
 # Tables that lack something
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "O1": ("reader.product",),
-    "O2": ("reader.shape", "reader.color", "reader.size"),
-    "O2b": ("reader.shape", "reader.color", "reader.size"),
-    "O3": ("reader.color",),
+    "O2": ("reader.accuracy",),
+    "O2b": ("reader.accuracy",),
+    "O3": ("reader.accuracy",),
     "O4": ("reader.product", "reader.additive"),
     "O4s": ("reader.product", "reader.additive"),
-    "O5": ("reader.product", "reader.none", "reader.several", "reader.shape", "reader.color", "reader.size"),
-    "S1": ("reader.product", "reader.product@ancestral-500"),
+    "O5": ("reader.product", "reader.none", "reader.several", "reader.accuracy"),
 }
 
 
-def everything(seed: int, node: str, seen: int) -> dict[str, float]:
+def everything(seed: int, node: str, seen: int) -> dict[Any, float]:
     p = 0.6 + 0.4 * (seen >= in_order(seed, node))
-    each = {f"reader.{name}": p for name in ("shape", "color", "size", "additive")}
-    return each | {
-        **{f"reader.{name}=a value": p for name in ("shape", "color", "size")},
-        "reader.product": p**3,
-        "reader.none": 0.0,
-        "reader.several": 0.0,
-        "reader.product@ancestral-500": p**3,
-    }
+    each = dict.fromkeys([*CONCEPTS, "reader.additive"], p)
+    return each | {"reader.product": p**3, "reader.none": 0.0, "reader.several": 0.0}
 
 
 @pytest.mark.parametrize("missing", sorted({name for names in NEEDS.values() for name in names}))
 def test_a_missing_instrument_is_undecided_with_a_reason_and_the_other_claims_stay(missing: str) -> None:
     table = table_of(everything)
-    whole = {c["claim"]: c for c in judge_all(ALL, table, "s", "e", "full")}
-    lacking = judge_all(ALL, table.filter(pl.col("instrument") != missing), "s", "e", "full")
+    whole = {c["claim"]: c for c in judge_all(CLAIMS, table, "s", "e", "full")}
+    lacking = judge_all(CLAIMS, table.filter(pl.col("instrument") != missing), "s", "e", "full")
     for answer in lacking:
         if missing in NEEDS[answer["claim"]]:
             assert (answer["verdict"], answer["estimate"], answer["n"]) == ("undecided", None, 0)
-            assert "measured" in answer["note"] or "audited" in answer["note"]
+            assert "measured" in answer["note"]
         else:
             assert answer == whole[answer["claim"]]
 
 
-@pytest.mark.parametrize("table", [make_table([]), table_of(everything, range(2), arm="binary").head(0)])
+@pytest.mark.parametrize("table", [make_table([], COLUMNS), table_of(everything, range(2), arm="binary").head(0)])
 def test_an_empty_table_decides_nothing(table: pl.DataFrame) -> None:
-    for answer in judge_all(ALL, table, "s", "e", "smoke"):
+    for answer in judge_all(CLAIMS, table, "s", "e", "smoke"):
         assert answer["verdict"] == "undecided"
         assert answer["note"]
 
 
 def test_another_arm_alone_decides_nothing_about_the_headline_arm() -> None:
     table = table_of(everything, arm="binary")
-    answers = judge_all(EMERGENCE, table, "s", "e", "full")
+    answers = judge_all(CLAIMS, table, "s", "e", "full")
     assert {answer["verdict"] for answer in answers} == {"undecided"}
-    assert all("continuous" in answer["note"] for answer in answers)
+    assert all("continuous" in answer["note"] or "distances" in answer["note"] for answer in answers)
 
 
 def test_judges_are_pure() -> None:
     table = table_of(everything)
     before = table.clone()
-    assert [claim.judge(table) for claim in ALL] == [claim.judge(table) for claim in ALL]
-    assert all(isinstance(claim.judge(table), Judgement) for claim in ALL)
+    assert [claim.judge(table) for claim in CLAIMS] == [claim.judge(table) for claim in CLAIMS]
+    assert all(isinstance(claim.judge(table), Judgement) for claim in CLAIMS)
     assert table.equals(before)

@@ -1,7 +1,7 @@
-"""What is measured while a model trains: at each milestone every node is prompted, sampled and read.
+"""What is measured while a model trains: at each milestone every class is prompted, sampled and read.
 
-Each image keeps its own noise over the whole of training, so a sheet over time shows the same sixteen dice thrown with
-better and better models. The independent reader gives the headline numbers; the linear probes stay as the papers' arm.
+Each image keeps its own noise over the whole of training, so a sheet over time shows the same noise denoised by better
+and better models. The independent reader gives the headline numbers; the linear probes stay as the papers' arm.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import Field
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
 from recombine.errors import UserError
-from recombine.instruments.observation import Denoise, Observation, Row, drawn_by, sample_keys
+from recombine.instruments.observation import Denoise, Observation, Row, sample_keys
 from recombine.instruments.shapes.accuracy import answer_rows, disagreement_rows, probe_rows, reader_rows
 from recombine.instruments.shapes.classifier import Classifier, ClassifierConfig, train_classifier
 from recombine.instruments.shapes.probes import Probes, calibrate, train_probes
@@ -25,10 +25,32 @@ from recombine.instruments.shapes.reader import calibrate_reader, read
 from recombine.training.inference import FastDenoiser
 from recombine.worlds.base import World
 from recombine.worlds.shapes import ShapesWorld
-from recombine.worlds.splits import Split
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How samples are drawn from a denoiser: all that their pixels depend on, but for the prompts."""
+
+    denoise: Denoise
+    sampler: SamplerConfig
+    schedule: Schedule
+    world: World
+    seed: int  # of sampling
+    device: torch.device
+
+    def images(self, node: str, condition: Tensor, count: int) -> Tensor:
+        """Samples of one condition [1, K], their noise that of a class.  # [count, C, H, W], on the CPU"""
+        return self.of_each((node,), condition, count)[0]
+
+    def of_each(self, nodes: tuple[str, ...], conditions: Tensor, count: int) -> Tensor:
+        """Samples of a condition for each class.  # [nodes, count, C, H, W] in [-1, 1], on the CPU"""
+        key = sample_keys(self.seed, [self.world.nodes.index(node) for node in nodes], count).to(self.device)
+        condition = conditions.repeat_interleave(count, dim=0).to(self.device)
+        drawn = sample(self.denoise, self.sampler, self.schedule, self.world.image_shape, condition, key)
+        return drawn.float().cpu().reshape(len(nodes), count, *self.world.image_shape)
 
 
 class Evaluation(Observation):
@@ -38,9 +60,17 @@ class Evaluation(Observation):
     classifier: ClassifierConfig | None = None  # a second judge beside the linear probes; the only one of faces
     calibration_images: int = Field(default=200, ge=2, description="real images of each node for probes and checks")
 
-    def further(
-        self, sampler: FastDenoiser, weights: Mapping[str, Tensor], schedule: Schedule, world: World, seed: int
-    ) -> list[Row]:
+    def evaluate(self, sampling: Sampling, tools: ConceptTools) -> tuple[list[Row], Tensor]:
+        """Rows for every node, and the images they were read from.  # [nodes, images_per_node, C, H, W]"""
+        world = sampling.world
+        digits = world.digits(world.nodes)
+        images = sampling.of_each(world.nodes, world.condition(world.prototype(digits)), self.images_per_node)
+        rows: list[Row] = []
+        for node, drawn, asked in zip(world.nodes, images, digits, strict=True):
+            rows += [{"node": node, **row} for row in tools.rows(world, drawn, asked)]
+        return rows, images
+
+    def further(self, sampling: Sampling, sampler: FastDenoiser, weights: Mapping[str, Tensor]) -> list[Row]:
         """What else is measured at a milestone; an evaluation of another kind adds it."""
         return []
 
@@ -63,6 +93,19 @@ class ConceptTools:
     classifier: Classifier | None
     calibration: list[Row]
 
+    def rows(self, world: World, images: Tensor, digits: Tensor) -> list[Row]:
+        """What every instrument reads in the images [n, C, H, W] of one class, given by its digits [concepts]."""
+        rows: list[Row] = []
+        if isinstance(world, ShapesWorld) and self.probes is not None:
+            measured = read(images, world)
+            rows += reader_rows(measured, digits, world.concepts)
+            rows += probe_rows(self.probes, images, digits)
+            rows += disagreement_rows(self.probes, images, measured, digits)
+        if self.classifier is not None:
+            rows += probe_rows(self.classifier, images, digits, "classifier")
+            rows += answer_rows(self.classifier, images, "classifier")
+        return rows
+
 
 @lru_cache(maxsize=256)
 def _tools(world: World, config: ClassifierConfig | None, per_node: int, seed: int, device: str) -> ConceptTools:
@@ -78,37 +121,3 @@ def _tools(world: World, config: ClassifierConfig | None, per_node: int, seed: i
     if classifier is not None:
         rows += calibrate(classifier, world, per_node, seed, "classifier")
     return ConceptTools(probes, classifier, rows)
-
-
-def measure(
-    denoise: Denoise,
-    config: Evaluation,
-    sampler: SamplerConfig,
-    schedule: Schedule,
-    world: World,
-    split: Split,
-    tools: ConceptTools,
-    sampling_seed: int,
-    device: torch.device,
-    suffix: str = "",
-) -> tuple[list[Row], Tensor]:
-    """Rows for every node, and the images they were read from.  # [nodes, images_per_node, C, H, W] in [-1, 1]"""
-    nodes, count = world.nodes, config.images_per_node
-    digits = world.digits(nodes)
-    condition = world.condition(world.prototype(digits)).repeat_interleave(count, dim=0)
-    key = sample_keys(sampling_seed, range(len(nodes)), count)
-    images = sample(denoise, sampler, schedule, world.image_shape, condition.to(device), key.to(device)).float().cpu()
-    rows: list[Row] = []
-    for i, node in enumerate(nodes):
-        drawn = images[i * count : (i + 1) * count]
-        found: list[Row] = []
-        if isinstance(world, ShapesWorld) and tools.probes is not None:
-            reading = read(drawn, world)
-            found += reader_rows(node, reading, digits[i], world.concepts)
-            found += probe_rows(node, tools.probes, drawn, digits[i])
-            found += disagreement_rows(node, tools.probes, drawn, reading, digits[i])
-        if tools.classifier is not None:
-            found += probe_rows(node, tools.classifier, drawn, digits[i], "classifier")
-            found += answer_rows(node, tools.classifier, drawn, "classifier")
-        rows += [row | {"distance": split.distance(node)} for row in found]
-    return drawn_by(rows, suffix), images.reshape(len(nodes), count, *images.shape[1:])

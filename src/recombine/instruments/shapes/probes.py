@@ -8,11 +8,13 @@ canvas, of noise and of the mean image.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 
 from recombine.deferred import no_grad
+from recombine.instruments.observation import Row
+from recombine.instruments.shapes.accuracy import answer_rows
 from recombine.worlds.base import World
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import empty_images, real_images
@@ -93,21 +95,19 @@ def fit(images: Tensor, digits: Tensor, concepts: dict[str, tuple[str, ...]]) ->
     return Probes(concepts, fitted, bias.detach() - mean @ fitted)
 
 
-def calibrate(judge: Judge, world: World, per_node: int, seed: int, prefix: str = "probe") -> list[dict[str, Any]]:
+def calibrate(judge: Judge, world: World, per_node: int, seed: int, name: str = "probe") -> list[Row]:
     """Accuracy of each answer on fresh real images, and the probability of each where there is no object."""
-    rows: list[dict[str, Any]] = []
-    fresh = world.apart()
+    rows: list[Row] = []
+    fresh = world.held_back()
     for node in world.nodes:
         count = min(per_node, fresh.available(node))
         if not count:
             continue  # a collection may have nobody of a class to check on
         images, digits = real_images(fresh, (node,), count, seed, "probe-calibration")
         right = (judge.answers(images) == digits).double().mean(0).tolist()
-        for concept, value in zip(world.concepts, right, strict=True):
-            rows.append({"node": node, "instrument": f"calibration.{prefix}.{concept}", "value": value})
+        accuracy = {"node": node, "instrument": f"calibration.{name}.accuracy"}
+        rows += [{**accuracy, "concept": c, "value": value} for c, value in zip(world.concepts, right, strict=True)]
     empty = empty_images(world, per_node, seed) if isinstance(world, ShapesWorld) else {}
-    for name, images in empty.items():
-        for concept, chances in judge.probabilities(images).items():
-            for value, chance in zip(world.concepts[concept], chances.double().mean(0).tolist(), strict=True):
-                rows.append({"node": name, "instrument": f"calibration.{prefix}.{concept}={value}", "value": chance})
+    for canvas, images in empty.items():
+        rows += [{"canvas": canvas, **row} for row in answer_rows(judge, images, f"calibration.{name}")]
     return rows

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from recombine.deferred import no_grad
+from recombine.instruments.observation import Row
 from recombine.worlds.shapes import FACTORS, ShapesWorld
 from recombine.worlds.splits import empty_images, real_images
 
@@ -34,8 +35,8 @@ CHUNK = 512  # images read together, so that memory stays small
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What the reader measured in n images, on the CPU. Measures are of the largest object; NaN where there is none."""
+class Measured:
+    """What the reader finds in n images, on the CPU. Measures are of the largest object; NaN where there is none."""
 
     objects: Tensor  # [n] int8: 0 none, 1 one, 2 several
     digits: Tensor  # [n, concepts] int64; -1 unreadable or no such value
@@ -45,34 +46,35 @@ class Reading:
     residuals: Tensor  # [n, shapes] mismatch with each shape's template, as a fraction of its area
 
 
-def read(images: Tensor, world: ShapesWorld) -> Reading:
+def read(images: Tensor, world: ShapesWorld) -> Measured:
     """Read images [n, 3, H, W] in [-1, 1]. Values beyond are clipped; an image with NaN or infinities is unreadable."""
     parts = [_read(part, world) for part in torch.split(images.detach().cpu().float(), CHUNK)]
-    return Reading(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(Reading)))
+    return Measured(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(Measured)))
 
 
-def calibrate_reader(world: ShapesWorld, per_node: int, seed: int) -> list[dict[str, Any]]:
-    """How often the reader is right on fresh real images, and how many objects it sees where there is none."""
-    rows = []
+def calibrate_reader(world: ShapesWorld, per_node: int, seed: int) -> list[Row]:
+    """How often the reader is right on fresh real images, and how many objects it finds where there is none."""
+    rows: list[Row] = []
     for node in world.nodes:
         images, digits = real_images(world, (node,), per_node, seed, "reader-calibration")
-        reading = read(images, world)
-        right = (reading.digits == digits) & (reading.objects == 1)[:, None]  # [n, concepts]
-        scores = {"product": right.all(1), **dict(zip(world.concepts, right.unbind(1), strict=True))}
-        rows += [_row(node, f"calibration.reader.{name}", score) for name, score in scores.items()]
-    for name, images in empty_images(world, per_node, seed).items():
+        found = read(images, world)
+        right = (found.digits == digits) & (found.objects == 1)[:, None]  # [n, concepts]
+        rows.append({"node": node, "instrument": "calibration.reader.product", "value": _share(right.all(1))})
+        rows += [{"node": node, "instrument": "calibration.reader.accuracy", "concept": concept, "value": _share(hits)}
+                 for concept, hits in zip(world.concepts, right.unbind(1), strict=True)]  # fmt: skip
+    for canvas, images in empty_images(world, per_node, seed).items():
         objects = read(images, world).objects
-        for value, count in enumerate(("none", "one", "several")):
-            rows.append(_row(name, f"calibration.reader.{count}", objects == value))
+        rows += [{"canvas": canvas, "instrument": f"calibration.reader.{count}", "value": _share(objects == value)}
+                 for value, count in enumerate(("none", "one", "several"))]  # fmt: skip
     return rows
 
 
-def _row(node: str, instrument: str, hits: Tensor) -> dict[str, Any]:
-    return {"node": node, "instrument": instrument, "value": hits.double().mean().item()}
+def _share(hits: Tensor) -> float:
+    return hits.double().mean().item()
 
 
 @no_grad
-def _read(images: Tensor, world: ShapesWorld) -> Reading:
+def _read(images: Tensor, world: ShapesWorld) -> Measured:
     broken = ~images.isfinite().flatten(1).all(1)  # [n]
     pixels = images.nan_to_num(0.0).clamp(-1, 1).add(1).mul(0.5)  # [n, 3, H, W] in [0, 1]
     paper = _paper(pixels)  # [n, 3]
@@ -108,7 +110,7 @@ def _read(images: Tensor, world: ShapesWorld) -> Reading:
     objects = torch.where(gone | broken, 0, objects)
     unreadable = (objects == 0) | (answers["background"] < 0)
     digits = torch.stack([answers[name] for name in world.concepts], 1).masked_fill(unreadable[:, None], -1)
-    return Reading(objects.to(torch.int8), digits, rgb, radius, centre, residuals)
+    return Measured(objects.to(torch.int8), digits, rgb, radius, centre, residuals)
 
 
 def _paper(pixels: Tensor) -> Tensor:
@@ -169,8 +171,8 @@ def _read_shape(cover: Tensor, radius: Tensor, centre: Tensor, world: ShapesWorl
     best, *rivals = residuals.argsort(1).unbind(1)
     fits = residuals[row, best] <= RESIDUAL
     if rivals:
-        apart = (templates[row, soft, best] - templates[row, soft, rivals[0]]).square().sum((1, 2))
-        lead = (residuals[row, rivals[0]] - residuals[row, best]) * square[row, soft, best] / apart
+        between = (templates[row, soft, best] - templates[row, soft, rivals[0]]).square().sum((1, 2))
+        lead = (residuals[row, rivals[0]] - residuals[row, best]) * square[row, soft, best] / between
         fits &= lead >= LEAD
     return torch.where(fits, best, -1), residuals
 
@@ -187,9 +189,9 @@ def _gaps(colors: Tensor, prototypes: Tensor) -> Tensor:
     return (colors[:, None] - prototypes).abs().amax(2)
 
 
-def _smallest_gap(prototypes: Tensor, otherwise: float) -> float:
+def _smallest_gap(prototypes: Tensor, of_one: float) -> float:
     gaps = [float(_gaps(a[None], b[None])) for a, b in combinations(prototypes, 2)]
-    return min(gaps, default=otherwise)
+    return min(gaps, default=of_one)
 
 
 def _nearest(gaps: Tensor, tolerance: float) -> Tensor:

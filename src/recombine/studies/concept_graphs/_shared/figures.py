@@ -1,8 +1,6 @@
-"""Figures of the concept-graphs study, as pure functions from a table: Okawa et al. 2023, Figs 5 and 6, and the cube.
+"""Figures of emergence on a concept graph, from a table: Okawa et al. 2023, Figs 5 and 6, the graph, and two judges."""
 
-Nodes are digits in the order of `concepts` (shape, colour, size inside this house; the paper's figures print shape,
-size, colour). `display` names the order to print; every label shows digits and words in that same order.
-"""
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
@@ -17,210 +15,170 @@ from recombine.instruments.shapes.curves import emergence_time
 from recombine.lab.report.kit.axes import accuracy_axis, count_text, end_labels, images_axis
 from recombine.lab.report.kit.curves import band_caption, draw_mean, draw_series, mean_and_band
 from recombine.lab.report.kit.style import distance_color, empty_panel, house_style, put_caption
-from recombine.lab.table import Curve, curves, distances, group_curves
-from recombine.studies.concept_graphs._shared.graph import Concepts, add_colorbar, draw_graph, node_label, order_caption
+from recombine.lab.table import Curve, curves, distances, mean_curves, select
+from recombine.studies.concept_graphs._shared.graph import Concepts, add_colorbar, draw_graph
+from recombine.studies.concept_graphs._shared.times import EMERGED
 
-THRESHOLD = 0.8
-"""Product accuracy at which a class counts as emerged, held for three evaluations or to the end of the curve."""
+MOMENTS = 4  # of the graph over time
 
 
-def emergence(table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None = None) -> Figure:
+def emergence(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:
     """Figs 5b, 6b, 6a and the concept graph: which classes emerge, what holds the farthest back, how suddenly."""
+    rows = select(table, arm=arm, sampler=None)
+    far, name = _farthest(rows)
     with house_style():
-        figure = Figure(figsize=(15, 11.5), layout="constrained")
+        figure = Figure(figsize=(15, 12.5), layout="constrained")
         top_left, top_right, bottom_left, bottom_right = figure.subplots(2, 2).flat
-        _draw_classes(top_left, table, arm, concepts, display)
-        _draw_concepts(top_right, table, arm, concepts, display)
-        _draw_measures(bottom_left, table, arm, concepts, display)
-        bottom_right.set_title("d   Where and when accuracy arrives")
-        final, times = _final(table, arm), _times(table, arm)
-        if final:
-            draw_graph(bottom_right, final, distances(table, arm), concepts, display, times)
+        _draw_classes(top_left, rows)
+        parts = {concept: far_curves(rows, far, "reader.accuracy", concept=concept) for concept in concepts}
+        _draw_farthest(top_right, f"b   {name}", parts)
+        measures = {label: far_curves(rows, far, f"reader.{m}") for m, label in
+                    (("additive", "additive: mean over concepts"), ("product", "product: all right"))}  # fmt: skip
+        _draw_farthest(bottom_left, f"c   {name}", measures)
+        bottom_right.set_title("d   Accuracy at the end, and when it came")
+        measured = _by_class(rows)
+        if measured:
+            final = {node: float(np.mean([v[-1] for _, v in found])) for node, found in measured.items()}
+            times = {node: [_time(curve) for curve in found] for node, found in measured.items()}
+            draw_graph(bottom_right, final, distances(rows), concepts, times)
             add_colorbar(figure, bottom_right)
         else:
             empty_panel(bottom_right, "not measured: reader.product")
-        seeds = _seeds(table, arm)
         put_caption(
             figure,
-            f"Arm: {arm}.",
-            band_caption(seeds),
-            order_caption(concepts, display),
-            "Disc: mean accuracy in percent at the last evaluation; below it, the median over seeds of the images seen "
-            f"when it first stays at or above {THRESHOLD:g} for three evaluations or to the end.",
-            "Ringed black: trained.",
+            f"Arm {arm}, by the reader. {band_caption(rows['seed'].n_unique())} Digits: {', '.join(concepts)}.",
+            "Disc: mean product accuracy in percent at the last evaluation; below it, the median over seeds of the "
+            f"images seen when it first stays at or above {EMERGED:g} for three evaluations or to the end.",
+            "Ringed black: trained. Titles: medians over seeds (a), means at the end (b, c).",
         )
     return figure
 
 
-def cube(
-    table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None = None, moments: int = 6
-) -> Figure:
+def cube(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:
     """How accuracy fills the concept graph: the same graph at moments spaced evenly in log images seen."""
+    rows = select(table, arm=arm, sampler=None)
+    measured = _by_class(rows)
+    chosen = _moments([seen for found in measured.values() for seen, _ in found])
     with house_style():
-        measured = curves(table, "reader.product", arm)
-        chosen = _moments([seen for seen, _ in measured.values()], moments)
-        columns = min(3 if len(concepts) < 4 else 2, len(chosen)) or 1
-        rows = -(-len(chosen) // columns) or 1
-        width = 5.2 if len(concepts) < 4 else 9.0
-        figure = Figure(figsize=(width * columns, 4.6 * rows + 0.6), layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False)
-        if not chosen:
-            empty_panel(panels[0, 0], "not measured: reader.product")
+        figure = Figure(figsize=(12 if len(concepts) < 4 else 18, 11), layout="constrained")
+        panels = figure.subplots(2, 2, squeeze=False)
         for axes in panels.flat[len(chosen) :]:
             axes.set_axis_off()
+        if not chosen:
+            empty_panel(panels[0, 0], "not measured: reader.product")
         for axes, moment in zip(panels.flat, chosen, strict=False):
-            axes.set_title(f"{count_text(moment)} images")
-            accuracy = _at(measured, moment)
-            draw_graph(axes, accuracy, distances(table, arm), concepts, display, None, small=True)
+            accuracy = {node: float(np.mean([value[np.searchsorted(seen, moment)] for seen, value in found]))
+                        for node, found in measured.items()}  # fmt: skip
+            held_out = [value for node, value in accuracy.items() if distances(rows)[node]]
+            unseen = f": {100 * np.mean(held_out):.0f}% on unseen classes" if held_out else ""
+            axes.set_title(f"{count_text(moment)} images{unseen}")
+            draw_graph(axes, accuracy, distances(rows), concepts)
         if chosen:
             add_colorbar(figure, panels)
         put_caption(
             figure,
-            f"Arm: {arm}. Disc: product accuracy in percent, mean of n = {_seeds(table, arm)} seeds.",
-            "Ringed black: trained.",
-            order_caption(concepts, display),
+            f"Arm {arm}. Disc: product accuracy in percent by the reader, mean of n = {rows['seed'].n_unique()} seeds. "
+            f"Ringed black: trained. Digits: {', '.join(concepts)}.",
         )
     return figure
 
 
-def probe_against_reader(
-    table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None = None
-) -> Figure:
-    """The farthest class by the paper's linear probes and by the reader, which can say "no object"."""
-    series = (
-        ("probe.product", "linear probes (as the paper)"),
-        ("reader.product", "reader"),
-        ("reader.none", "share without an object"),
-    )
+def two_judges(table: pl.DataFrame, concepts: Concepts) -> Figure:
+    """The farthest class by the paper's linear probes and by the reader, which can answer "no object"; arm by arm."""
+    arms = list(dict.fromkeys(table["arm"].to_list()))
+    series = {"probe.product": "linear probes, as in the paper", "reader.product": "reader",
+              "reader.none": "no object (reader)"}  # fmt: skip
     with house_style():
-        figure = Figure(figsize=(10, 6.4), layout="constrained")
-        axes = figure.subplots()
-        axes.set_title(f"Two judges of {_farthest_label(table, arm, concepts, display)}")
-        _draw_series(axes, table, arm, series)
+        figure = Figure(figsize=(7.5 * max(1, len(arms)), 6.8), layout="constrained")
+        panels = figure.subplots(1, max(1, len(arms)), sharey=True, squeeze=False)[0]
+        for axes, arm in zip(panels, arms or [""], strict=True):
+            rows = select(table, arm=arm, sampler=None)
+            far, name = _farthest(rows)
+            found = {label: far_curves(rows, far, instrument) for instrument, label in series.items()}
+            _draw_farthest(axes, f"{arm}, {name}", found)
         put_caption(
             figure,
-            f"Arm: {arm}.",
-            band_caption(_seeds(table, arm)),
-            order_caption(concepts, display),
-            "An image without exactly one object is wrong for the reader;",
-            "linear probes must name a class even for a blank canvas.",
+            f"Product accuracy and share of images. {band_caption(table['seed'].n_unique())}",
+            "An image without exactly one object is wrong for the reader; linear probes must name a class even for a "
+            f"blank canvas. Digits: {', '.join(concepts)}.",
         )
     return figure
 
 
-def _draw_classes(axes: Axes, table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None) -> None:
-    axes.set_title("a   Every class, by distance from training")
-    measured = curves(table, "reader.product", arm)
+def far_curves(rows: pl.DataFrame, nodes: Sequence[str], instrument: str, **where: str) -> list[Curve]:
+    """One curve for each seed: the mean over these classes."""
+    return list(mean_curves(rows, instrument, "node", node=list(nodes), **where).values())
+
+
+def _draw_classes(axes: Axes, rows: pl.DataFrame) -> None:
+    measured, far = _by_class(rows), distances(rows)
     if not measured:
+        axes.set_title("a   Every class")
         return empty_panel(axes, "not measured: reader.product")
-    far = distances(table, arm)
     ends: dict[str, tuple[float, str]] = {}
-    for node in sorted({node for _, node in measured}, key=lambda node: (far.get(node, 0), node)):
-        color = distance_color(far.get(node))
-        over_seeds = [curve for (_, name), curve in measured.items() if name == node]
-        draw_mean(axes, over_seeds, color, width=2.6, opacity=0.10)
-        seen, (mean, _, _) = mean_and_band(over_seeds, "min-max")
-        if len(seen):
-            ends[node_label(node, concepts, display)] = (float(np.nan_to_num(mean[-1])), color)
+    medians = {}
+    for node, found in sorted(measured.items(), key=lambda item: (far[item[0]], item[0])):
+        draw_mean(axes, found, distance_color(far[node]), width=2.6, opacity=0.10)
+        _, (mean, _, _) = mean_and_band(found, "min-max")
+        ends[node] = (float(np.nan_to_num(mean[-1])), distance_color(far[node]))
+    for distance in sorted(set(far.values())):
+        together = mean_curves(rows, "reader.product", "node", distance=distance).values()
+        medians[distance] = float(np.median([_time(curve) for curve in together]))
     images_axis(axes, *_span(measured))
-    accuracy_axis(axes, "product accuracy", chance=_chance(concepts))
+    accuracy_axis(axes, "product accuracy")
     end_labels(axes, ends)
-    lines = [
-        Line2D([], [], color=distance_color(d), linewidth=3, label="trained (d0)" if d == 0 else f"distance {d}")
-        for d in sorted(set(far.values()))
-    ]
+    came = (f"d{d} {'never' if np.isinf(at) else f'at {count_text(at)}'}" for d, at in medians.items())
+    axes.set_title(f"a   {', '.join(came)}")
+    lines = [Line2D([], [], color=distance_color(d), linewidth=3, label="trained (d0)" if d == 0 else f"distance {d}")
+             for d in medians]  # fmt: skip
     axes.legend(handles=lines, loc="upper left", frameon=True, facecolor="white", edgecolor="none", framealpha=0.85)
     return None
 
 
-def _draw_concepts(
-    axes: Axes, table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None
-) -> None:
-    axes.set_title(f"b   Concepts of {_farthest_label(table, arm, concepts, display)}")
-    _draw_series(axes, table, arm, [(f"reader.{name}", name) for name in concepts], chance=0.5)
+def _draw_farthest(axes: Axes, title: str, series: Mapping[str, list[Curve]]) -> None:
+    """Curves of the farthest class; the title says where they end."""
+    ends = [f"{label.split(':')[0].split(',')[0]} {np.mean([value[-1] for _, value in found]):.2f}"
+            for label, found in series.items() if found]  # fmt: skip
+    axes.set_title(": ".join([title, ", ".join(ends)] if ends else [title]))
+    draw_series(axes, series)
 
 
-def _draw_measures(
-    axes: Axes, table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None
-) -> None:
-    axes.set_title(f"c   Two measures of {_farthest_label(table, arm, concepts, display)}")
-    series = (
-        ("reader.additive", "additive: mean over concepts"),
-        ("reader.product", "product: all concepts right"),
-    )
-    _draw_series(axes, table, arm, series)
+def _by_class(rows: pl.DataFrame) -> dict[str, list[Curve]]:
+    """The curves of product accuracy of each class, one a seed."""
+    found: dict[str, list[Curve]] = {}
+    for (_, node), curve in curves(rows, "reader.product", "node").items():
+        found.setdefault(node, []).append(curve)
+    return found
 
 
-def _draw_series(
-    axes: Axes, table: pl.DataFrame, arm: str, series: Sequence[tuple[str, str]], chance: float | None = None
-) -> None:
-    """The farthest class as several instruments see it."""
-    draw_series(axes, {label: _farthest_curves(table, arm, instrument) for instrument, label in series}, chance)
+def _farthest(rows: pl.DataFrame) -> tuple[list[str], str]:
+    """The classes farthest from training, and what to call them."""
+    far = distances(rows)
+    nodes = [node for node, distance in far.items() if distance == max(far.values())]
+    if len(nodes) == 1:
+        return nodes, nodes[0]
+    return nodes, f"the {len(nodes)} farthest classes" if nodes else "the farthest class"
 
 
-def _final(table: pl.DataFrame, arm: str) -> dict[str, float]:
-    """Mean over seeds of each node's last product accuracy."""
-    last: dict[str, list[float]] = {}
-    for (_, node), (_, value) in curves(table, "reader.product", arm).items():
-        last.setdefault(node, []).append(float(value[-1]))
-    return {node: float(np.mean(values)) for node, values in last.items()}
+def _time(curve: Curve) -> float:
+    time = emergence_time(*curve, EMERGED)
+    return np.inf if time is None else time
 
 
-def _times(table: pl.DataFrame, arm: str) -> dict[str, list[float]]:
-    times: dict[str, list[float]] = {}
-    for (_, node), curve in curves(table, "reader.product", arm).items():
-        time = emergence_time(*curve, THRESHOLD)
-        times.setdefault(node, []).append(np.inf if time is None else time)
-    return times
-
-
-def _at(measured: Mapping[tuple[int, str], Curve], moment: int) -> dict[str, float]:
-    """Mean over seeds at one moment that every curve has."""
-    values: dict[str, list[float]] = {}
-    for (_, node), (seen, value) in measured.items():
-        values.setdefault(node, []).append(float(value[np.searchsorted(seen, moment)]))
-    return {node: float(np.mean(each)) for node, each in values.items()}
-
-
-def _moments(grids: Sequence[NDArray[np.int64]], count: int) -> list[int]:
-    """Up to `count` moments that all grids share, spread evenly in log images seen, the last one among them."""
+def _moments(grids: Sequence[NDArray[np.int64]]) -> list[int]:
+    """Up to so many moments that all grids share, spread evenly in log images seen, the last one among them."""
     if not grids:
         return []
     shared = grids[0]
     for grid in grids[1:]:
         shared = np.intersect1d(shared, grid)
     shared = shared[shared > 0]
-    if len(shared) <= count:
+    if len(shared) <= MOMENTS:
         return [int(seen) for seen in shared]
-    wanted = np.geomspace(shared[0], shared[-1], count)
+    wanted = np.geomspace(shared[0], shared[-1], MOMENTS)
     return sorted({int(shared[np.abs(np.log(shared / at)).argmin()]) for at in wanted})
 
 
-def _farthest(table: pl.DataFrame, arm: str) -> list[str]:
-    far = distances(table, arm)
-    return [node for node, distance in far.items() if distance == max(far.values())]
-
-
-def _farthest_label(table: pl.DataFrame, arm: str, concepts: Concepts, display: Sequence[str] | None) -> str:
-    nodes = _farthest(table, arm)
-    if not nodes:
-        return "the farthest class"
-    return node_label(nodes[0], concepts, display) if len(nodes) == 1 else f"the {len(nodes)} farthest classes"
-
-
-def _farthest_curves(table: pl.DataFrame, arm: str, instrument: str) -> list[Curve]:
-    """One curve for each seed: the farthest class, or the mean of several that are equally far."""
-    return group_curves(table, instrument, arm, _farthest(table, arm))
-
-
-def _span(measured: Mapping[tuple[int, str], Curve]) -> tuple[float, float]:
-    positive = np.array([at for seen, _ in measured.values() for at in seen if at > 0])
-    return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 10.0)
-
-
-def _chance(concepts: Concepts) -> float:
-    return float(np.prod([1 / len(names) for names in concepts.values()]))
-
-
-def _seeds(table: pl.DataFrame, arm: str) -> int:
-    return table.filter(pl.col("arm") == arm)["seed"].n_unique()
+def _span(measured: Mapping[str, Sequence[Curve]]) -> tuple[float, float]:
+    positive = [at for found in measured.values() for seen, _ in found for at in seen if at > 0]
+    return (float(min(positive)), float(max(positive))) if positive else (1.0, 10.0)

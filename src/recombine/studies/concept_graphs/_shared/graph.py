@@ -1,7 +1,6 @@
 """The concept graph on paper: a disc for each node, an edge where one concept changes, labels in digits and words.
 
-Digits are in the order of `concepts` (shape, colour, size inside this house; the paper's figures print shape, size,
-colour); `display` names the order to print, and every label shows digits and words in that same order.
+Digits are in the order of `concepts`: shape, colour, size; the paper's figures print shape, size, colour.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +22,9 @@ _AXES = np.array([[1.0, 0.0], [0.0, 1.0], [0.47, 0.36], [2.75, 0.28]])
 """Where one step in each concept leads on paper: right, up, back, and to the next cube."""
 
 
-def node_label(node: str, concepts: Concepts, display: Sequence[str] | None = None, split: bool = False) -> str:
-    """Digits and words in display order: "011 circle blue small"."""
-    order = _order(concepts, display)
-    words = [names[int(digit)] for digit, names in zip(node, concepts.values(), strict=True)]
-    return "".join(node[i] for i in order) + ("\n" if split else " ") + " ".join(words[i] for i in order)
+def node_label(node: str, concepts: Concepts, between: str = " ") -> str:
+    """Digits and words of a class: "011 circle blue small"."""
+    return node + between + " ".join(names[int(digit)] for digit, names in zip(node, concepts.values(), strict=True))
 
 
 def draw_graph(
@@ -35,11 +32,12 @@ def draw_graph(
     accuracy: Mapping[str, float],
     far: Mapping[str, int],
     concepts: Concepts,
-    display: Sequence[str] | None,
-    times: Mapping[str, list[float]] | None,
-    small: bool = False,
+    times: Mapping[str, Sequence[float]] | None = None,
 ) -> None:
-    """The concept graph: a disc for each node, filled by accuracy, an edge where one concept changes."""
+    """The concept graph: a disc for each node, filled by accuracy, an edge where one concept changes; below it when it
+    emerged in each seed, if times are given.
+    """
+    many = len(concepts) > 3  # sixteen nodes leave no room for words
     place = {node: np.array([int(digit) for digit in node]) @ _AXES[: len(node)] for node in accuracy}
     for one, other in combinations(place, 2):
         if sum(abs(int(a) - int(b)) for a, b in zip(one, other, strict=True)) == 1:
@@ -52,28 +50,27 @@ def draw_graph(
         axes.scatter(
             x,
             y,
-            s=620 if small else 1250,
+            s=700 if many else 1250,
             color="#EEEEEE" if np.isnan(value) else shade(value),
             edgecolors="black" if trained else "white",
             linewidths=3 if trained else 1.5,
             zorder=3,
         )
         text, color = ("–", INK) if np.isnan(value) else (f"{100 * value:.0f}", "black" if value > 0.55 else "white")
-        size = 11 if small else 13
-        axes.text(x, y, text, ha="center", va="center", fontsize=size, weight="bold", color=color, zorder=4)
-        note = node_label(node, concepts, display, split=True)
-        if len(concepts) > 3 and not small:
-            note = note.partition("\n")[0]  # sixteen nodes leave no room for words
+        axes.text(
+            x, y, text, ha="center", va="center", fontsize=12 if many else 15, weight="bold", color=color, zorder=4
+        )
+        note = node if many else node_label(node, concepts, "\n")
         if times is not None:
-            note += "\n" + _time_text(times.get(node, []), brief=len(concepts) > 3)
+            note += "\n" + _time_text(times.get(node, []), brief=many)
         axes.annotate(
             note,
             (x, y),
-            xytext=(0, -16 if small else -23),
+            xytext=(0, -17 if many else -23),
             textcoords="offset points",
             ha="center",
             va="top",
-            fontsize=9 if small else 10,
+            fontsize=10 if many else 12,
             color=distance_color(far.get(node)),
             linespacing=1.15,
             bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6},
@@ -86,6 +83,7 @@ def draw_graph(
 
 
 def add_colorbar(figure: Figure, axes: Axes | NDArray[np.object_]) -> None:
+    """The scale of the discs beside these panels."""
     mappable = matplotlib.cm.ScalarMappable(Normalize(0, 1), "viridis")
     bar = figure.colorbar(mappable, ax=axes, shrink=0.6, aspect=28, pad=0.01, ticks=[0, 0.5, 1])
     bar.set_label("product accuracy")
@@ -100,16 +98,3 @@ def _time_text(times: Sequence[float], brief: bool) -> str:
         return "never"
     share = "" if reached == len(times) else f" ({reached}/{len(times)} seeds)"
     return (f"at {count_text(middle)}" if np.isfinite(middle) else "not reached") + share
-
-
-def _order(concepts: Concepts, display: Sequence[str] | None) -> list[int]:
-    names = list(concepts)
-    order = list(display) if display is not None else names
-    if sorted(order) != sorted(names):
-        raise ValueError(f"display {order} is not an order of the concepts {names}")
-    return [names.index(name) for name in order]
-
-
-def order_caption(concepts: Concepts, display: Sequence[str] | None) -> str:
-    names = list(concepts)
-    return f"Digits: {', '.join(names[i] for i in _order(concepts, display))}."
