@@ -1,13 +1,13 @@
-"""What the tests of composition share: a family of laws, one whose blocks hang together, points of a law in noise."""
+"""What the tests of composition share: a family of laws, one whose blocks are tied without conditions, points."""
 
 import torch
 from torch import Tensor
 
 from recombine import seeds
+from recombine.theory.composition.families import Composition, random_composition
 from recombine.theory.composition.laws import Law
-from recombine.theory.composition.scores_of import Composition, random_composition
 
-ALL = (2, 1, 4)  # a condition that tells every block
+ALL = (2, 1, 4)  # a condition for every block
 
 
 def exact(seed: int = 0) -> Composition:
@@ -15,7 +15,7 @@ def exact(seed: int = 0) -> Composition:
 
 
 def tied(seed: int = 0) -> Composition:
-    return random_composition((2, 2, 2), 1, 4, 3, seed, null="together")
+    return random_composition((2, 2, 2), 1, 4, 3, seed, null="joint")
 
 
 def keys(count: int, name: str = "test") -> Tensor:

@@ -7,28 +7,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from recombine.denoisers.contract import score as contract_score
 from recombine.denoisers.exact import MixtureDenoiser
 from recombine.errors import UserError
-from recombine.theory.composition.features import Featured, generic_map
-from recombine.theory.composition.laws import Law, Mixture, Product, mix
-from recombine.theory.composition.scores import (
-    largest_changes,
-    linear_composition,
-    pixel_changes,
-    pixel_field,
-    rebuilt,
-    told_block,
-)
-from recombine.theory.composition.scores_of import (
+from recombine.theory.composition.families import (
     Composition,
     Condition,
     Crowded,
     Family,
-    FamilyDenoiser,
     Unfolded,
     random_composition,
     random_coupled,
+)
+from recombine.theory.composition.features import Featured, generic_map
+from recombine.theory.composition.laws import Law, Mixture, Product, mix
+from recombine.theory.composition.scores import (
+    conditioned_block,
+    largest_changes,
+    linear_composition,
+    neighbourhoods,
+    pixel_changes,
+    rebuilt,
 )
 from support.compositions import ALL, exact, keys, points, tied
 
@@ -39,7 +37,7 @@ SIGMAS = (0.0, 0.3, 1.0, 3.0)
 
 
 def test_a_mixture_is_that_of_scipy() -> None:
-    law = exact().told[0][0]
+    law = exact().conditional[0][0]
     x = points(law, 20, 0.7)
     for sigma in (0.0, 0.7):
         parts = zip(law.weights.tolist(), law.means.numpy(), law.covariances.numpy(), strict=True)
@@ -96,21 +94,23 @@ def test_maps_and_marginals() -> None:
 # Families
 
 
-def test_told_and_not_told_are_what_the_definition_says() -> None:
+def test_conditioned_and_other_blocks_are_what_the_definition_says() -> None:
     family = tied()
     x = points(family.at(ALL), 10, 0.5)
     rest = [2, 3, 6]
     law = family.at((2, 0, 4))
-    known = family.told[0][1].log_density(x[:, :2], 0.5) + family.told[2][3].log_density(x[:, 4:6], 0.5)
+    known = family.conditional[0][1].log_density(x[:, :2], 0.5) + family.conditional[2][3].log_density(x[:, 4:6], 0.5)
     known += family.at((0, 0, 0)).joint().marginal(rest).log_density(x[:, rest], 0.5)
     assert torch.allclose(law.log_density(x, 0.5), known, atol=1e-12)
-    assert told_block(family.blocks, (2, 0, 4), 7).tolist() == [0, 0, -1, -1, 2, 2, -1]
-    assert pixel_field(family.blocks, (2, 0, 4), 7).nonzero()[:, 1].tolist() == [
+    assert conditioned_block(family.blocks, (2, 0, 4), 7).tolist() == [0, 0, -1, -1, 2, 2, -1]
+    assert neighbourhoods(family.blocks, (2, 0, 4), 7).nonzero()[:, 1].tolist() == [
         *[0, 1] * 2, *[2, 3, 6] * 2, *[4, 5] * 2, *[2, 3, 6],
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("condition", "said"), [((1, 1), "3 blocks"), ((1, 5, 1), "1 to 4"), ((0, -1, 0), "told -1")])
+@pytest.mark.parametrize(
+    ("condition", "said"), [((1, 1), "3 blocks"), ((1, 5, 1), "1 to 4"), ((0, -1, 0), "has condition -1")]
+)
 def test_bad_conditions_are_one_line(condition: Condition, said: str) -> None:
     with pytest.raises(UserError, match=said):
         exact().at(condition)
@@ -118,7 +118,7 @@ def test_bad_conditions_are_one_line(condition: Condition, said: str) -> None:
 
 def test_bad_laws_are_one_line() -> None:
     good = exact()
-    one = good.told[0][0]
+    one = good.conditional[0][0]
     with pytest.raises(UserError, match="add up to 1"):
         Mixture(2 * one.weights, one.means, one.covariances)
     with pytest.raises(UserError, match="positive definite"):
@@ -126,40 +126,22 @@ def test_bad_laws_are_one_line() -> None:
     with pytest.raises(UserError, match="3 weights and 2 x 2 covariances"):
         Mixture(one.weights, one.means, one.covariances[:2])
     with pytest.raises(UserError, match="disjoint"):
-        Composition(((0, 1), (1, 2)), (good.told[0], good.told[1]), good.null)
+        Composition(((0, 1), (1, 2)), (good.conditional[0], good.conditional[1]), good.null)
     with pytest.raises(UserError, match="as many pixels"):
-        Composition(((0, 1, 2),), (good.told[0],), good.null)
+        Composition(((0, 1, 2),), (good.conditional[0],), good.null)
     with pytest.raises(UserError, match="in just one part"):
-        Composition(((0, 1),), (good.told[0],), Product((((1, 2), one),)))
+        Composition(((0, 1),), (good.conditional[0],), Product((((1, 2), one),)))
     with pytest.raises(UserError, match="blocks of 1 pixel"):
         random_composition((2, 0), 1, 4, 3, 0)
-
-
-def test_a_family_is_a_denoiser() -> None:
-    family = exact()
-    denoiser = FamilyDenoiser(family)
-    x = points(family.at(ALL), 6, 1.0).reshape(6, 1, 1, 7)
-    sigma = torch.linspace(0.5, 2.0, 6, dtype=torch.float64)
-    condition = torch.tensor([[2.0, 1, 4], [0, 0, 0], [2, 1, 4], [1, 0, 0], [0, 0, 3], [0, 0, 0]])
-    found = contract_score(denoiser, x, sigma, condition).flatten(1)
-    for number in range(6):
-        law = family.at(tuple(int(value) for value in condition[number]))
-        assert torch.allclose(found[number], law.score(x.flatten(1), sigma)[number], atol=1e-12)
-    assert torch.equal(denoiser.denoise(x, sigma)[1], denoiser.denoise(x, sigma, condition)[1])
-    with pytest.raises(UserError, match="whole number"):
-        denoiser.denoise(x, sigma, condition / 4)
-    with pytest.raises(UserError, match="each block"):
-        denoiser.denoise(x, sigma, condition[:, :2])
 
 
 def test_it_agrees_with_the_mixture_denoiser() -> None:
     means = torch.tensor([[0.0, 1.0], [2.0, -1.0]], dtype=torch.float64)
     variances, weights = torch.tensor([0.5, 0.1]), torch.tensor([0.3, 0.7], dtype=torch.float64)
     law = Mixture(weights, means, variances.double()[:, None, None] * torch.eye(2, dtype=torch.float64))
-    family = Composition(((0, 1),), ((law,),), Product((((0, 1), law),)))
     x, sigma = points(law, 9, 0.8), torch.full((9,), 0.8, dtype=torch.float64)
     known = MixtureDenoiser(means, variances, weights).denoise(x, sigma)
-    assert torch.allclose(FamilyDenoiser(family).denoise(x, sigma, torch.ones(9, 1)), known, atol=1e-7)
+    assert torch.allclose(x + 0.64 * law.score(x, sigma), known, atol=1e-7)  # Tweedie
 
 
 # Lemma 1
@@ -191,7 +173,7 @@ def test_a_shared_latent_leaks_less_in_more_noise() -> None:
         assert 1e-6 < leaks[-1] < 1e-2
 
 
-def test_changes_are_told_apart_by_what_changes() -> None:
+def test_a_change_is_that_of_the_moved_pixel() -> None:
     law = exact().at(ALL)
     x = points(law, 3, 0.5)
     change = pixel_changes(law, x, 0.5, 0.3)
@@ -203,8 +185,8 @@ def test_changes_are_told_apart_by_what_changes() -> None:
 def rebuilding_error(family: Family, truth: Family, condition: Condition, sigma: float, rest: bool = True) -> float:
     law = truth.at(condition)
     start, end = (points(law, 4, sigma, name) for name in ("start", "end"))
-    if not rest:  # what is outside the told blocks stays
-        outside = told_block(truth.blocks, condition, 7) < 0
+    if not rest:  # what is outside the conditioned blocks stays
+        outside = conditioned_block(truth.blocks, condition, 7) < 0
         end[:, outside] = start[:, outside]
     junk = torch.linspace(-4, 4, 7, dtype=torch.float64)
     true = law.log_density(end, sigma) - law.log_density(start, sigma)
@@ -213,14 +195,14 @@ def rebuilding_error(family: Family, truth: Family, condition: Condition, sigma:
 
 @pytest.mark.parametrize("sigma", [0.0, 1.0])
 @pytest.mark.parametrize("condition", [ALL, (0, 3, 0), (0, 0, 0)])
-def test_models_told_one_condition_put_the_law_together(condition: Condition, sigma: float) -> None:
+def test_models_of_one_condition_rebuild_the_law(condition: Condition, sigma: float) -> None:
     assert rebuilding_error(Unfolded(exact()), exact(), condition, sigma) < 1e-9
 
 
-def test_what_cannot_be_put_together() -> None:
+def test_what_cannot_be_rebuilt() -> None:
     coupled = random_coupled(exact(), 0)
     assert rebuilding_error(coupled, coupled, ALL, 0.3) > 0.1
-    assert rebuilding_error(tied(), tied(), (2, 1, 0), 0.3) > 0.1  # the law told nothing has no blocks to take
+    assert rebuilding_error(tied(), tied(), (2, 1, 0), 0.3) > 0.1  # the law without conditions has no blocks to take
     assert rebuilding_error(tied(), tied(), (2, 1, 0), 0.3, rest=False) < 1e-9
 
 
@@ -230,7 +212,7 @@ def test_one_function_must_serve_every_set_of_conditions() -> None:
     assert max(found["pixel.outside"], found["condition.outside"]) < 1e-10
     assert found["dropped.outside"] > 0.1
     assert rebuilding_error(crowded, crowded, ALL, 0.3) > 0.1
-    assert rebuilding_error(crowded, crowded, (0, 3, 0), 0.3) < 1e-9  # told one condition it is the exact one
+    assert rebuilding_error(crowded, crowded, (0, 3, 0), 0.3) < 1e-9  # under one condition it is the exact one
 
 
 def test_linear_composition() -> None:

@@ -16,6 +16,7 @@ from recombine.theory.composition.error import (
     noise_quadrature,
     total_correlation,
 )
+from recombine.theory.composition.families import random_coupled
 from recombine.theory.composition.features import (
     Featured,
     cosines,
@@ -27,8 +28,7 @@ from recombine.theory.composition.features import (
     shifts,
 )
 from recombine.theory.composition.laws import gaussian
-from recombine.theory.composition.scores import pixel_changes, pixel_field
-from recombine.theory.composition.scores_of import random_coupled
+from recombine.theory.composition.scores import neighbourhoods, pixel_changes
 from support.compositions import ALL, exact, keys, points
 
 PAIR = ((0, 1, 2), (3, 4, 5))
@@ -37,7 +37,7 @@ PAIR = ((0, 1, 2), (3, 4, 5))
 # The best local score
 
 
-def test_the_gaussian_errors_worked_out_apart() -> None:
+def test_the_gaussian_errors_computed_by_hand() -> None:
     sigmas = torch.tensor([0.1, 1.0, 10.0])
     errors = local_errors(equicoupled(0.3), PAIR, sigmas)
     assert errors.mean(1).tolist() == pytest.approx([0.1400, 9.12e-3, 1.279e-7], rel=1e-3)
@@ -109,9 +109,9 @@ def test_maps() -> None:
         generic_map(7, 0, stretch=0.5)
 
 
-def test_only_an_orthogonal_map_keeps_features_apart_under_pixel_noise() -> None:
+def test_only_an_orthogonal_map_keeps_features_independent_under_pixel_noise() -> None:
     clean = exact().at(ALL).joint()
-    outside = ~pixel_field(exact().blocks, ALL, 7)
+    outside = ~neighbourhoods(exact().blocks, ALL, 7)
     spread = torch.einsum("k,kde->de", clean.weights, clean.covariances)
     sigmas = torch.tensor([0.0, 0.3, 1.0, 3.0])
     for matrix, leaks in ((orthogonal_map(7, 1), False), (generic_map(7, 1), True)):

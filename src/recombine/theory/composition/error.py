@@ -1,8 +1,9 @@
-"""How wrong the best local score is, where a law is not composed exactly (beside Bradley 2026, Def. 3 and Lemma 3).
+"""How wrong the best local score is where a law does not compose exactly (in place of Bradley 2026, Def 3 and Lemma 3).
 
-The paper's constant is not at hand; these are identities in its place. *Best local score.* Among functions of x_{N_i},
-the score of the marginal law of x_{N_i} is nearest to s_i in mean square, and the error is a gap of Fisher information,
-E(s_i - s_loc,i)^2 = E s_i^2 - E s_loc,i^2. *Over noise.* With q the product of p's marginals on its groups of pixels,
+The constant of the paper is not available; these identities are tested in its place. *Best local score.* Among
+functions of x_{N_i}, the score of the marginal law of x_{N_i} is closest to s_i in mean square, and its error is a gap
+of Fisher information, E(s_i - s_loc,i)^2 = E s_i^2 - E s_loc,i^2. *Over noise.* With q the product of p's marginals on
+its groups of pixels,
     KL(p_a || q_a) - KL(p_b || q_b) = integral from a^2 to b^2 of 1/2 E|s_p - s_q|^2 d(sigma^2),
 so all errors over noise together are at most KL(p || q), the total correlation of the groups.
 """
@@ -45,7 +46,7 @@ def fisher(covariance: Tensor, sigmas: Tensor) -> Tensor:
 
 
 def local_fisher(covariance: Tensor, groups: Groups, sigmas: Tensor) -> Tensor:
-    """E s_loc,i^2, each group of pixels by itself.  # [S, D]"""
+    """E s_loc,i^2, each group of pixels on its own.  # [S, D]"""
     found = torch.empty(len(sigmas), len(covariance), dtype=torch.float64)
     for group in groups:
         place = torch.tensor(group)
@@ -60,11 +61,11 @@ def local_errors(covariance: Tensor, groups: Groups, sigmas: Tensor) -> Tensor:
 
 def total_correlation(covariance: Tensor, groups: Groups, sigmas: Tensor) -> Tensor:
     """KL(p || q) with noise, in nats.  # [S]"""
-    apart = torch.zeros(len(sigmas), dtype=torch.float64)
+    blockwise = torch.zeros(len(sigmas), dtype=torch.float64)
     for group in groups:
         place = torch.tensor(group)
-        apart += torch.logdet(_noised(covariance[place[:, None], place], sigmas))
-    return (apart - torch.logdet(_noised(covariance, sigmas))) / 2
+        blockwise += torch.logdet(_noised(covariance[place[:, None], place], sigmas))
+    return (blockwise - torch.logdet(_noised(covariance, sigmas))) / 2
 
 
 def error_over_noise(covariance: Tensor, groups: Groups, low: float, high: float) -> float:

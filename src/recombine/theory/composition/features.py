@@ -1,8 +1,8 @@
 """Composition in features z = A x (Bradley 2026, Corollary 1 and Lemma 2), for linear invertible A.
 
 A law that is CPC in z has a local score in z; but noise is added to pixels, so in z it is sigma^2 A A^T, and the blocks
-stay independent only if A A^T is block diagonal, as for orthogonal A. Lemma 2: told one condition, the mean of z moves
-by d_i = E[z | c_i] - E[z | nothing], within block i, so that these are orthogonal; in x they are only if A is.
+stay independent only if A A^T is block diagonal, as for orthogonal A. Lemma 2: under one condition the mean of z moves
+by d_i = E[z | c_i] - E[z], within block i, so that these shifts are orthogonal; in x they are only if A is orthogonal.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import torch
 
 from recombine import seeds
 from recombine.errors import UserError
+from recombine.theory.composition.families import Composition
 from recombine.theory.composition.laws import Law, Mixture
-from recombine.theory.composition.scores_of import Composition
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 def orthogonal_map(size: int, seed: int, name: str = "orthogonal") -> Tensor:
-    """A random orthogonal matrix, all equally likely.  # [D, D]"""
+    """A random orthogonal matrix, uniformly distributed.  # [D, D]"""
     drawn = seeds.normal(seeds.keys(seed, f"map.{name}", torch.arange(size)), (size,)).double()
     axes, triangle = torch.linalg.qr(drawn)
     rotation: Tensor = axes * triangle.diagonal().sign()
@@ -46,10 +46,12 @@ class Featured(Law):
         self.pixels = clean.mapped(self.back)
 
     def evaluate(self, z: Tensor, sigma: float | Tensor) -> tuple[Tensor, Tensor]:
+        """The log density of z [n, D] and its gradient in z.  # [n], [n, D]"""
         log_density, score = self.pixels.evaluate(z @ self.back.T, sigma)
         return log_density + self.back.det().abs().log(), score @ self.back
 
     def sample(self, key: Tensor) -> Tensor:
+        """One clean z for each key.  # [n, D]"""
         return self.clean.sample(key)
 
 
@@ -62,11 +64,11 @@ def partial_correlations(covariance: Tensor, matrix: Tensor, sigmas: Tensor) -> 
 
 
 def shifts(composition: Composition) -> Tensor:
-    """d_i of every block told its first value.  # [blocks, D]"""
+    """d_i of every block under its first value.  # [blocks, D]"""
     count = len(composition.blocks)
-    nothing = composition.at((0,) * count).mean()
-    singles = (tuple(int(slot == own) for slot in range(count)) for own in range(count))
-    return torch.stack([composition.at(single).mean() - nothing for single in singles])
+    background = composition.at((0,) * count).mean()
+    singles = (tuple(int(slot == one) for slot in range(count)) for one in range(count))
+    return torch.stack([composition.at(single).mean() - background for single in singles])
 
 
 def cosines(vectors: Tensor) -> Tensor:
@@ -80,18 +82,18 @@ def cosines(vectors: Tensor) -> Tensor:
 
 
 def expected_cosine(samples: int, size: int, squared: float) -> float:
-    """Roughly what two orthogonal shifts of squared length seem to have, noise of variance 1 in each of `size`
-    dimensions, if both are taken from the same mean of a background: it is in both."""
+    """The cosine that two orthogonal shifts of this squared length appear to have, about, with noise of variance 1 in
+    each of `size` dimensions, if the same mean of background samples is subtracted for both.
+    """
     return (size / samples) / (squared + 2 * size / samples)
 
 
 def sampled_cosines(samples: int, size: int, squared: float, draws: int, seed: int, split: bool) -> Tensor:
-    """Cosines of two orthogonal shifts, each a mean of samples less a background's mean: one mean of as many samples
-    for both, or (split) that of one half of them for each.  # [draws]"""
+    """Cosines of two orthogonal shifts, each a mean of samples minus a mean of the background: one mean of as many
+    samples for both, or (split) the mean of one half of them for each.  # [draws]
+    """
     if samples < 2 or size < 2 or not squared > 0:
-        raise UserError(
-            "two samples, two dimensions and a positive length are the least that a cosine can be read from"
-        )
+        raise UserError("a cosine needs at least two samples, two dimensions and a positive length")
     key = seeds.keys(seed, f"cosines.{samples}", torch.arange(draws))
     first, second, one, other = (seeds.normal(key, (size,), lane).double() / samples**0.5 for lane in range(4))
     first[:, 0] += squared**0.5

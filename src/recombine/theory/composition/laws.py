@@ -1,4 +1,5 @@
-"""Laws of x0 in R^D whose log density and score are exact at every noise level: mixtures, products of them, tied ones.
+"""Laws of x0 in R^D whose log density and score are exact at every noise level: mixtures, products of mixtures, and
+products that a latent ties together.
 
 All are asked about x = x0 + sigma * noise, in float64; sigma is a number or one for each x.
 """
@@ -35,11 +36,11 @@ class Law(ABC):
         """One clean x0 for each key.  # [n, D]"""
 
     def log_density(self, x: Tensor, sigma: float | Tensor) -> Tensor:
-        """# [n]"""
+        """The log density of x, in nats.  # [n]"""
         return self.evaluate(x, sigma)[0]
 
     def score(self, x: Tensor, sigma: float | Tensor) -> Tensor:
-        """# [n, D]"""
+        """The gradient of the log density in x.  # [n, D]"""
         return self.evaluate(x, sigma)[1]
 
 
@@ -70,6 +71,7 @@ class Mixture(Law):
         return values, vectors
 
     def evaluate(self, x: Tensor, sigma: float | Tensor) -> tuple[Tensor, Tensor]:
+        """The log density of x [n, D] and the score, in closed form.  # [n], [n, D]"""
         values, vectors = self._axes
         away = vectors.mT @ (x.T - self.means[:, :, None])  # [K, D, n], along the axes
         spread = values[:, :, None] + torch.as_tensor(sigma, dtype=x.dtype).square()  # [K, D, 1 or n]
@@ -88,7 +90,8 @@ class Mixture(Law):
         return self.means[component] + (vectors[component] @ noise[:, :, None])[..., 0]
 
     def mean(self) -> Tensor:
-        return self.weights @ self.means  # [D]
+        """The mean of x0.  # [D]"""
+        return self.weights @ self.means
 
     def marginal(self, places: Sequence[int]) -> Mixture:
         """The law of some of its coordinates, in this order."""
@@ -96,6 +99,7 @@ class Mixture(Law):
         return Mixture(self.weights, self.means[:, keep], self.covariances[:, keep[:, None], keep])
 
     def moved(self, by: Tensor | float) -> Mixture:
+        """The law of x0 + by."""
         return Mixture(self.weights, self.means + by, self.covariances)
 
     def mapped(self, matrix: Tensor) -> Mixture:
@@ -118,11 +122,17 @@ def mix(weights: Tensor, mixtures: Sequence[Mixture]) -> Mixture:
 
 @dataclass(frozen=True)
 class Product(Law):
-    """Independent mixtures, each on pixels of its own; together they have all D pixels."""
+    """Independent mixtures, each on its own pixels; together they have all D pixels."""
 
     parts: tuple[tuple[Pixels, Mixture], ...]
 
+    def __post_init__(self) -> None:
+        pixels = sorted(pixel for part, _ in self.parts for pixel in part)
+        if pixels != list(range(len(pixels))):
+            raise UserError("the parts of a product must have every pixel 0, 1, 2, ... in just one part")
+
     def evaluate(self, x: Tensor, sigma: float | Tensor) -> tuple[Tensor, Tensor]:
+        """The sum of the log densities of the parts, and their scores side by side.  # [n], [n, D]"""
         log_density, score = torch.zeros_like(x[:, 0]), torch.empty_like(x)
         for pixels, mixture in self.parts:
             log_part, score[:, list(pixels)] = mixture.evaluate(x[:, list(pixels)], sigma)
@@ -137,13 +147,12 @@ class Product(Law):
         return x
 
     def mean(self) -> Tensor:
-        """# [D]"""
+        """The mean of x0.  # [D]"""
         order = torch.tensor([pixel for pixels, _ in self.parts for pixel in pixels])
         return torch.cat([mixture.mean() for _, mixture in self.parts])[order.argsort()]
 
     def joint(self) -> Mixture:
-        """The same law as one mixture over all pixels, a component for each choice of components: it knows of no
-        blocks, so what is local in its score was not put there."""
+        """The same law as one mixture over all pixels, a component for each choice of components."""
         size = sum(len(pixels) for pixels, _ in self.parts)
         weights = torch.ones(1, dtype=torch.float64)
         means, covariances = weights.new_zeros(1, size), weights.new_zeros(1, size, size)
@@ -165,12 +174,14 @@ class Tied(Law):
     members: tuple[Product, ...]
 
     def evaluate(self, x: Tensor, sigma: float | Tensor) -> tuple[Tensor, Tensor]:
+        """The log density of the mixture of members, and its score.  # [n], [n, D]"""
         answers = [member.evaluate(x, sigma) for member in self.members]
         logs = self.weights.log()[:, None] + torch.stack([log for log, _ in answers])  # [H, n]
         score = (logs.softmax(0)[..., None] * torch.stack([score for _, score in answers])).sum(0)
         return logs.logsumexp(0), score
 
     def sample(self, key: Tensor) -> Tensor:
+        """One clean x0 for each key.  # [n, D]"""
         u = seeds.uniform(key, (1,), lane=0).double()
         picked = (u > self.weights.cumsum(0)[:-1]).sum(1)
         drawn = torch.stack([member.sample(key, lane=1) for member in self.members])  # [H, n, D]

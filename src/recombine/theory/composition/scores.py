@@ -1,4 +1,4 @@
-"""Lemma 1 of Bradley 2026, asked of a family of laws: what its score looks at, and what can be made of scores alone."""
+"""Lemma 1 of Bradley 2026 for a family of laws: what its score depends on, and what follows from local scores alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from recombine.theory.composition.families import Condition, Family
 from recombine.theory.composition.laws import Law, Pixels
-from recombine.theory.composition.scores_of import Condition, Family
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 PANELS, NODES = 24, 16  # of the quadrature along a line
 
 
-# What a score looks at
+# What a score depends on
 
 
-def told_block(blocks: tuple[Pixels, ...], condition: Condition, size: int) -> Tensor:
-    """The number of the told block that each of `size` pixels is in; -1 for none.  # [D]"""
+def conditioned_block(blocks: tuple[Pixels, ...], condition: Condition, size: int) -> Tensor:
+    """The number of the conditioned block that each of `size` pixels is in; -1 for none.  # [D]"""
     owner = torch.full((size,), -1)
     for number, (block, value) in enumerate(zip(blocks, condition, strict=True)):
         if value:
@@ -28,9 +28,9 @@ def told_block(blocks: tuple[Pixels, ...], condition: Condition, size: int) -> T
     return owner
 
 
-def pixel_field(blocks: tuple[Pixels, ...], condition: Condition, size: int) -> Tensor:
-    """Whether pixel k is in N_i, which a local score may look at.  # [D i, D k] bool"""
-    owner = told_block(blocks, condition, size)
+def neighbourhoods(blocks: tuple[Pixels, ...], condition: Condition, size: int) -> Tensor:
+    """Whether pixel k is in N_i, which a local score may depend on.  # [D i, D k] bool"""
+    owner = conditioned_block(blocks, condition, size)
     return owner[:, None] == owner[None, :]
 
 
@@ -45,31 +45,31 @@ def pixel_changes(law: Law, x: Tensor, sigma: float, step: float) -> Tensor:
 def largest_changes(
     family: Family, condition: Condition, x: Tensor, sigma: float, step: float, values: int
 ) -> dict[str, float]:
-    """The largest changes of any s_i, |s_i| for scale, and whether what changed is in its field or not.
+    """The largest change of any s_i when something inside or outside of N_i or L_i changes; and |s_i|, for scale.
 
-    pixel: one pixel moves by a step. condition: a told block is told another value. dropped: it is told nothing any
-    more, so that J changes; seen from the other told blocks, whose fields stay what they are.
+    pixel: one pixel moves by a step. condition: a block gets another value. dropped: a block loses its condition, so
+    that J changes; measured on the other conditioned blocks, whose N_i and L_i stay what they are.
     """
-    owner = told_block(family.blocks, condition, x.shape[1])
-    field = pixel_field(family.blocks, condition, x.shape[1])
+    owner = conditioned_block(family.blocks, condition, x.shape[1])
+    near = neighbourhoods(family.blocks, condition, x.shape[1])
     score = family.at(condition).score(x, sigma)
     pixel = pixel_changes(family.at(condition), x, sigma, step).abs()
     found = {
         "score": float(score.abs().max()),
-        "pixel.inside": _largest(pixel[:, field]),
-        "pixel.outside": _largest(pixel[:, ~field]),
+        "pixel.inside": _largest(pixel[:, near]),
+        "pixel.outside": _largest(pixel[:, ~near]),
         "condition.inside": 0.0,
         "condition.outside": 0.0,
         "dropped.outside": 0.0,
     }
-    for slot in (slot for slot, told in enumerate(condition) if told):
-        own, others = owner == slot, (owner != slot) & (owner >= 0)
+    for slot in (slot for slot, value in enumerate(condition) if value):
+        inside, others = owner == slot, (owner != slot) & (owner >= 0)
         for value in range(values + 1):
             other = (*condition[:slot], value, *condition[slot + 1 :])
             change = (family.at(other).score(x, sigma) - score).abs()
             if value:
-                found["condition.inside"] = max(found["condition.inside"], _largest(change[:, own]))
-                found["condition.outside"] = max(found["condition.outside"], _largest(change[:, ~own]))
+                found["condition.inside"] = max(found["condition.inside"], _largest(change[:, inside]))
+                found["condition.outside"] = max(found["condition.outside"], _largest(change[:, ~inside]))
             else:
                 found["dropped.outside"] = max(found["dropped.outside"], _largest(change[:, others]))
     return found
@@ -83,15 +83,15 @@ def _largest(values: Tensor) -> float:
 
 
 def rebuilt(family: Family, condition: Condition, start: Tensor, end: Tensor, sigma: float, junk: Tensor) -> Tensor:
-    """log p(end | c_J) - log p(start | c_J) as models that are told one condition at most would have it.  # [n]
+    """log p(end | c_J) - log p(start | c_J), from models of one condition at most.  # [n]
 
-    The line integral of the score from start to end [n, D], where s_i on block j is that of the model told c_j alone,
-    shown junk [D] on all other pixels; outside the blocks of J it is that of the model told nothing. It is right if one
-    f_i serves every J, and if the law told nothing has independent blocks.
+    The line integral of the score from start to end [n, D], where s_i on block j is that of the model with c_j alone,
+    which receives junk [D] on all other pixels; outside the blocks of J it is that of the unconditional model. It is
+    right if one f_i serves every J, and if the law without conditions has independent blocks.
     """
-    told = {slot: block for slot, (block, value) in enumerate(zip(family.blocks, condition, strict=True)) if value}
-    inside = {pixel for block in told.values() for pixel in block}
-    singles = [(block, _only(condition, slot)) for slot, block in told.items()]
+    given = {slot: block for slot, (block, value) in enumerate(zip(family.blocks, condition, strict=True)) if value}
+    inside = {pixel for block in given.values() for pixel in block}
+    singles = [(block, _only(condition, slot)) for slot, block in given.items()]
     rest = tuple(pixel for pixel in range(start.shape[1]) if pixel not in inside)
     total = torch.zeros_like(start[:, 0])
     for pixels, single in [*singles, (rest, _only(condition))]:
@@ -112,15 +112,15 @@ def _along_line(law: Law, pixels: list[int], start: Tensor, end: Tensor, sigma: 
 
 
 def linear_composition(family: Family, condition: Condition, x: Tensor, sigma: float) -> Tensor:
-    """s_b + sum_j (s_j - s_b): scores told one condition each, added over the one told nothing.  # [n, D]
+    """s_b + sum_j (s_j - s_b): to the unconditional score, what each condition alone adds to it.  # [n, D]
 
-    On a CPC it is the score of c_J if the law told nothing has independent blocks.
+    For a CPC family this is the score of c_J if the law without conditions has independent blocks.
     """
-    nothing = family.at(_only(condition)).score(x, sigma)
-    score = nothing.clone()
+    base = family.at(_only(condition)).score(x, sigma)
+    score = base.clone()
     for slot, value in enumerate(condition):
         if value:
-            score += family.at(_only(condition, slot)).score(x, sigma) - nothing
+            score += family.at(_only(condition, slot)).score(x, sigma) - base
     return score
 
 

@@ -1,10 +1,10 @@
 """Conditional Projective Composition (Bradley 2026, Defs 1 and 2, Lemma 1): families of laws that compose exactly.
 
-Blocks M_j of pixels are disjoint. A family is CPC if the law of x told the conditions of a set J is
-    p(x | c_J) = p(x outside the blocks of J | nothing told) * product over j in J of p(x_{M_j} | c_j).
-Lemma 1: it is so just if the score is local, s_i = f_i(x_{N_i}, c_{L_i}), with N_i = M_j and L_i = {j} for i in a told
-block M_j; elsewhere N_i is all that is outside the told blocks, and L_i is empty. Blocks are Gaussian mixtures here, so
-everything is exact. A condition is a tuple: the value 1, 2, ... that each block is told, or 0 for none.
+Blocks M_j of pixels are disjoint. A family is CPC if the law of x under the conditions of a set J is
+    p(x | c_J) = p(x outside the blocks of J | no condition) * product over j in J of p(x_{M_j} | c_j).
+Lemma 1: this holds if and only if the score is local, s_i = f_i(x_{N_i}, c_{L_i}), with N_i = M_j and L_i = {j} for i
+in a block M_j that has a condition; elsewhere N_i is everything outside those blocks, and L_i is empty. Blocks are
+Gaussian mixtures here, so all is exact. A condition is a tuple: the value of each block, 1, 2, ..., or 0 for none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 import torch
 
 from recombine import seeds
-from recombine.denoisers.contract import per_image
 from recombine.errors import UserError
 from recombine.theory.composition.laws import Law, Mixture, Pixels, Product, Tied, mix
 
@@ -26,14 +25,16 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Condition = tuple[int, ...]
-Null = Literal["apart", "together"]
+Null = Literal["independent", "joint"]
 
 
 class Family(Protocol):
     """A law for every condition."""
 
     @property
-    def blocks(self) -> tuple[Pixels, ...]: ...
+    def blocks(self) -> tuple[Pixels, ...]:
+        """M_j, the pixels of each block."""
+        ...
 
     def at(self, condition: Condition) -> Law:
         """p(x | c_J)"""
@@ -42,32 +43,31 @@ class Family(Protocol):
 
 @dataclass(frozen=True)
 class Composition:
-    """An exact CPC family. `null` is the law told nothing, of independent parts, which may reach over several blocks;
-    `told[j][v - 1]` is that of block j told v."""
+    """An exact CPC family. `null` is the law without conditions, of independent parts, which may span several blocks;
+    `conditional[j][v - 1]` is the law of block j under its value v.
+    """
 
     blocks: tuple[Pixels, ...]
-    told: tuple[tuple[Mixture, ...], ...]
+    conditional: tuple[tuple[Mixture, ...], ...]
     null: Product
 
     def __post_init__(self) -> None:
         inside = [pixel for block in self.blocks for pixel in block]
-        pixels = sorted(pixel for part, _ in self.null.parts for pixel in part)
-        if pixels != list(range(len(pixels))):
-            raise UserError("the law told nothing must have every pixel 0, 1, 2, ... in just one part")
-        if len(set(inside)) < len(inside) or not set(inside) <= set(pixels):
-            raise UserError("the blocks of a composition must be disjoint, of pixels that the law told nothing has")
-        sizes = [{law.means.shape[1] for law in laws} for laws in self.told]
+        pixels = {pixel for part, _ in self.null.parts for pixel in part}
+        if len(set(inside)) < len(inside) or not set(inside) <= pixels:
+            raise UserError("the blocks of a composition must be disjoint, and of pixels of the law without conditions")
+        sizes = [{law.means.shape[1] for law in laws} for laws in self.conditional]
         if sizes != [{len(block)} for block in self.blocks]:
-            raise UserError("each block needs at least one law to be told, on as many pixels as it has")
+            raise UserError("each block needs at least one conditional law, on as many pixels as it has")
 
     def at(self, condition: Condition) -> Product:
         """p(x | c_J)."""
         if len(condition) != len(self.blocks):
             raise UserError(f"a condition of {len(condition)} values was given; there are {len(self.blocks)} blocks")
-        for value, laws in zip(condition, self.told, strict=True):
+        for value, laws in zip(condition, self.conditional, strict=True):
             if not 0 <= value <= len(laws):
-                raise UserError(f"a block was told {value}: give 1 to {len(laws)}, or 0 for nothing")
-        each = zip(self.blocks, self.told, condition, strict=True)
+                raise UserError(f"a block has condition {value}: give 1 to {len(laws)}, or 0 for none")
+        each = zip(self.blocks, self.conditional, condition, strict=True)
         parts = [(block, laws[value - 1]) for block, laws, value in each if value]
         taken = {pixel for block, _ in parts for pixel in block}
         for pixels, mixture in self.null.parts:
@@ -78,12 +78,12 @@ class Composition:
 
     def moved(self, by: Tensor) -> Composition:
         """Every law of the family, moved by this vector [D]."""
-        told = tuple(
+        conditional = tuple(
             tuple(law.moved(by[list(block)]) for law in laws)
-            for block, laws in zip(self.blocks, self.told, strict=True)
+            for block, laws in zip(self.blocks, self.conditional, strict=True)
         )
         null = tuple((pixels, law.moved(by[list(pixels)])) for pixels, law in self.null.parts)
-        return Composition(self.blocks, told, Product(null))
+        return Composition(self.blocks, conditional, Product(null))
 
 
 @dataclass(frozen=True)
@@ -95,68 +95,53 @@ class Coupled:
 
     @property
     def blocks(self) -> tuple[Pixels, ...]:
+        """Those of its members."""
         return self.members[0].blocks
 
     def at(self, condition: Condition) -> Tied:
+        """p(x | c_J)."""
         return Tied(self.weights, tuple(member.at(condition) for member in self.members))
 
     def marginals(self) -> Composition:
         """The CPC family with this one's laws of every part by itself: its score is the best local one."""
         first = self.members[0]
-        told = tuple(
-            tuple(mix(self.weights, [member.told[j][v] for member in self.members]) for v in range(len(first.told[j])))
-            for j in range(len(first.blocks))
+        conditional = tuple(
+            tuple(mix(self.weights, [m.conditional[j][v] for m in self.members]) for v in range(len(laws)))
+            for j, laws in enumerate(first.conditional)
         )
         null = tuple(
             (pixels, mix(self.weights, [member.null.parts[number][1] for member in self.members]))
             for number, (pixels, _) in enumerate(first.null.parts)
         )
-        return Composition(first.blocks, told, Product(null))
+        return Composition(first.blocks, conditional, Product(null))
 
 
 @dataclass(frozen=True)
 class Crowded:
-    """A composition whose told blocks move by `step` for every further condition. For each J by itself its score is
-    local, but f_i differs from J to J: not CPC, though it agrees with one where a single condition is told."""
+    """A composition whose conditioned blocks move by `step` for every further condition. For each J by itself its score
+    is local, but f_i differs from J to J: not CPC, though it agrees with one where there is a single condition.
+    """
 
     base: Composition
     step: float
 
     @property
     def blocks(self) -> tuple[Pixels, ...]:
+        """Those of its base."""
         return self.base.blocks
 
     def at(self, condition: Condition) -> Product:
+        """p(x | c_J)."""
         more = self.step * (sum(value > 0 for value in condition) - 1)
-        told = {block for block, value in zip(self.blocks, condition, strict=True) if value}
+        moved = {block for block, value in zip(self.blocks, condition, strict=True) if value}
         parts = self.base.at(condition).parts
-        return Product(tuple((pixels, law.moved(more) if pixels in told else law) for pixels, law in parts))
-
-
-class FamilyDenoiser:
-    """A family as a Denoiser: condition [n, blocks] holds the value that each block is told, 0 for none."""
-
-    def __init__(self, family: Family) -> None:
-        self.family = family
-
-    def denoise(self, x: Tensor, sigma: Tensor, condition: Tensor | None = None) -> Tensor:
-        """The posterior mean x + sigma^2 score.  # [n, *shape]"""
-        if condition is None:
-            condition = torch.zeros(len(x), len(self.family.blocks))
-        if condition.shape != (len(x), len(self.family.blocks)) or bool((condition != condition.round()).any()):
-            raise UserError(f"condition {tuple(condition.shape)}: give a whole number for each block of every x")
-        flat, guess = x.double().flatten(1), torch.empty_like(x, dtype=torch.float64).flatten(1)
-        for told in torch.unique(condition, dim=0):
-            chosen = (condition == told).all(1)
-            law = self.family.at(tuple(int(value) for value in told))
-            guess[chosen] = law.score(flat[chosen], sigma[chosen].double())
-        noise = per_image(sigma.double(), x).square()
-        return (x + noise * guess.reshape(x.shape)).to(x.dtype)
+        return Product(tuple((pixels, law.moved(more) if pixels in moved else law) for pixels, law in parts))
 
 
 class Unfolded:
     """A family whose laws are each one mixture over all pixels: it knows of no blocks, so what is local in its score
-    was not put there. Laws are kept."""
+    was not put there. Laws are kept.
+    """
 
     def __init__(self, family: Composition | Coupled | Crowded) -> None:
         self.family = family
@@ -164,6 +149,7 @@ class Unfolded:
         self._known: dict[Condition, Mixture] = {}
 
     def at(self, condition: Condition) -> Mixture:
+        """p(x | c_J) as one mixture."""
         if condition not in self._known:
             self._known[condition] = self.family.at(condition).joint()
         return self._known[condition]
@@ -173,22 +159,25 @@ class Unfolded:
 
 
 def random_composition(
-    sizes: Sequence[int], rest: int, values: int, components: int, seed: int, null: Null = "apart"
+    sizes: Sequence[int], rest: int, values: int, components: int, seed: int, null: Null = "independent"
 ) -> Composition:
-    """Blocks of these sizes, `rest` pixels in none, so many values and components; told nothing, the blocks are
-    independent (apart) or one mixture over all pixels (together)."""
+    """Blocks of these sizes, `rest` pixels in none, so many values and components; without conditions the
+    blocks are independent or one mixture over all pixels (joint).
+    """
     if min([*sizes, values, components], default=0) < 1 or rest < 0:
         raise UserError("a composition needs blocks of 1 pixel or more, a value and a component at least")
     ends = np.cumsum([0, *sizes]).tolist()
     blocks = tuple(tuple(range(low, high)) for low, high in pairwise(ends))
     outside = tuple(range(ends[-1], ends[-1] + rest))
-    told = tuple(
+    conditional = tuple(
         tuple(_random_mixture(len(block), components, seed, f"told.{slot}.{value}") for value in range(values))
         for slot, block in enumerate(blocks)
     )
-    groups = [block for block in (*blocks, outside) if block] if null == "apart" else [tuple(range(ends[-1] + rest))]
+    groups = (
+        [block for block in (*blocks, outside) if block] if null == "independent" else [tuple(range(ends[-1] + rest))]
+    )
     parts = [(pixels, _random_mixture(len(pixels), components, seed, f"null.{pixels}")) for pixels in groups]
-    return Composition(blocks, told, Product(tuple(parts)))
+    return Composition(blocks, conditional, Product(tuple(parts)))
 
 
 def random_coupled(composition: Composition, seed: int) -> Coupled:
