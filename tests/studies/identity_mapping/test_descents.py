@@ -1,23 +1,27 @@
 """Descents: turns of known curves, counts of known starts, rules on tables made by hand, the figure."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 import torch
 
 from recombine.errors import UserError
 from recombine.settings import override
-from recombine.studies.identity_mapping.descents.claims import BEFORE, DESCENTS
-from recombine.studies.identity_mapping.descents.experiment import EXPERIMENT, DescentsConfig, example, turning_points
+from recombine.studies import EXPERIMENTS
+from recombine.studies.identity_mapping.descents.claims import BEFORE, CLAIMS
+from recombine.studies.identity_mapping.descents.experiment import DescentsConfig, example, turning_points
 from recombine.theory.identity.flow import descents
 from support import tables
-from support.identity_tables import Reading, arms_of, by_hand, computed, counts
+from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import words
 
+EXPERIMENT = EXPERIMENTS["identity-mapping/descents"]
 ARMS = arms_of(EXPERIMENT, "smoke")
 
 
-def judge(claim: str, readings: list[Reading]) -> dict[str, object]:
-    return tables.judge(DESCENTS, claim, by_hand(readings))
+def judge(claim: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return tables.judge(CLAIMS, claim, by_hand(EXPERIMENT, rows))
 
 
 @pytest.mark.parametrize(
@@ -40,38 +44,43 @@ def test_turns_by_hand_and_as_many_as_falls(curve: list[float], turns: list[int]
 
 def test_an_example_keeps_every_turn_and_ends_when_a_tenth_is_left() -> None:
     losses = torch.tensor([4.0, 2, 3, 1, 2, 1, 0.1, 0.05, 0.01], dtype=torch.float64)
-    rows = example("flow", torch.arange(9, dtype=torch.float64), losses, 3)
-    marks = {(row["instrument"], row["images_seen"], row["value"]) for row in rows if row["instrument"] != "loss"}
-    assert marks == {("trough", 1000, 2), ("peak", 2000, 3), ("trough", 3000, 1), ("peak", 4000, 2)}
-    assert max(row["images_seen"] for row in rows) == 6000
-    assert {1000, 2000, 3000, 4000} <= {row["images_seen"] for row in rows if row["instrument"] == "loss"}
+    rows = example(torch.arange(9, dtype=torch.float64), losses, 3)
+    marks = {(row["instrument"], row["time"], row["value"]) for row in rows if row["instrument"] != "loss"}
+    assert marks == {("trough", 1, 2), ("peak", 2, 3), ("trough", 3, 1), ("peak", 4, 2)}
+    assert max(row["time"] for row in rows) == 6
+    assert {1, 2, 3, 4} <= {row["time"] for row in rows if row["instrument"] == "loss"}
 
 
 def test_counts_of_both_ways_at_the_paper_s_length() -> None:
     config = DescentsConfig(starts=30, power=2, keep=10)
-    found = {(row["node"], row["instrument"]): row["value"] for row in config.rows()}
-    assert found["all", "followed"] == 100
-    assert found["euler", "starts"] == found["flow", "starts"] == found["flow", "falls.1"] == 30
-    assert found["euler", "falls.1"] == found["euler", "stayed"] == 30 - found["euler", "lost"] < 30
-    assert found["flow", "falls.3"] == found["euler", "flow often"] >= 8
-    assert found["flow", "falls.2"] >= found["flow", "falls.3"] > found["flow", "falls.4"] == 0
+    rows = config.rows()
+    found = {(row.get("way"), row["instrument"]): row["value"] for row in rows}
+    fallen = {(row["way"], row["falls"]): row["value"] for row in rows if row["instrument"] == "fallen"}
+    assert found[None, "followed"] == 100
+    assert found["euler", "starts"] == found["flow", "starts"] == fallen["flow", 1] == 30
+    assert fallen["euler", 1] == found["euler", "stayed"] == 30 - found["euler", "lost"] < 30
+    assert fallen["flow", 3] == found["euler", "flow often"] >= 8
+    assert fallen["flow", 2] >= fallen["flow", 3] > fallen["flow", 4] == 0
 
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return computed(ARMS)
+    return computed(EXPERIMENT, ARMS)
 
 
 def test_short_runs_are_not_judged(table: pl.DataFrame) -> None:
-    for claim in DESCENTS:
-        assert tables.undecided(tables.judge(DESCENTS, claim.id, table), "followed to t = 6")
+    for claim in CLAIMS:
+        assert tables.undecided(tables.judge(CLAIMS, claim.id, table), "followed to t = 6")
 
 
-def setting(arm: str, euler: int, flow: int, **more: int) -> list[Reading]:
-    falls = 3 if arm.startswith("triple") else 4
-    rows = counts(arm, "all", {"followed": 100})
-    rows += counts(arm, "euler", {"starts": 1000, "stayed": 600, f"falls.{falls}": euler, **more})
-    return rows + counts(arm, "flow", {"starts": 1000, f"falls.{falls}": flow})
+def setting(arm: str, euler: int, flow: int, **more: int) -> list[dict[str, Any]]:
+    concepts = 3 if arm.startswith("triple") else 4
+    rows = [{"instrument": "followed", "value": 100}]
+    for way, k in (("euler", euler), ("flow", flow)):
+        rows += [{"way": way, "instrument": "starts", "value": 1000}]
+        rows += [{"way": way, "instrument": "fallen", "falls": concepts, "value": k}]
+    rows += [{"way": "euler", "instrument": name, "value": k} for name, k in {"stayed": 600, **more}.items()]
+    return [{"arm": arm, "concepts": concepts, **row} for row in rows]
 
 
 @pytest.mark.parametrize(("claim", "arm"), list(zip("abcdef", BEFORE, strict=True)))
@@ -102,7 +111,7 @@ def test_who_is_cut(cut: int, verdict: str, more: float) -> None:
 
 
 def test_nothing_measured_is_undecided() -> None:
-    for claim in DESCENTS:
+    for claim in CLAIMS:
         assert tables.undecided(judge(claim.id, []))
 
 
@@ -126,8 +135,9 @@ def test_full_is_the_scripts_length_in_every_arm() -> None:
 
 def test_the_figure_draws_the_curve_its_turns_and_the_shares() -> None:
     arm = "triple A2"
-    found = computed({arm: DescentsConfig(starts=12, power=2, keep=10, moments_kept=40)})
+    found = computed(EXPERIMENT, {arm: DescentsConfig(starts=12, power=2, keep=10, moments_kept=40)})
     axes = EXPERIMENT.draw(found, ARMS[arm])["figure"].figure.axes
+    assert [axes[1].get_title(loc="left"), axes[0].get_title(loc="left")] == ["Triple, A²: 3 falls", "Triple, A"]
     assert [line.get_marker() for line in axes[1].lines] == ["None", "v", "^"]
     assert len(axes[1].lines[1].get_xdata()) == 2
     assert "%" in words(axes[3])
@@ -135,4 +145,4 @@ def test_the_figure_draws_the_curve_its_turns_and_the_shares() -> None:
 
 
 def test_an_empty_table_draws_empty_panels() -> None:
-    assert "not measured: falls" in words(EXPERIMENT.draw(by_hand([]), ARMS["triple A"])["figure"].figure)
+    assert "not measured: falls" in words(EXPERIMENT.draw(by_hand(EXPERIMENT, []), ARMS["triple A"])["figure"].figure)

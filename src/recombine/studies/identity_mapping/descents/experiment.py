@@ -1,19 +1,21 @@
 """Yang et al. 2025, Figs 8 and 9: with three and four concepts the loss at the probe may fall three and four times.
 
-*Data.* Triple: mu = (1, 1.5, 2.2) with sigma = 0.05 as told, mu = (1, 1.7, 2.25) with sigma = (0.5, 0.25, 0.25) as in
-the script. Quadruple: mu = (1, 1.5, 2.2, 2.7), sigma = 0.05 in the script, the last one 0.5 as told. *Model.* W = U U^T
-from U uniform in (0, 0.1), moved as the scripts do (W by Euler's step of 0.01, 10,000 of them), and by the exact flow
-on U over the same time; with A and with the scripts' A^2. *Computed.* How often the loss at the probe falls, counting
-only rises above 0.1% of its largest; Euler runs that diverge are cut first. *Asked.* How many starts have it?
+*Data.* Triple: mu = (1, 1.5, 2.2) with sigma = 0.05 as in the text, mu = (1, 1.7, 2.25) with sigma = (0.5, 0.25, 0.25)
+as in the script. Quadruple: mu = (1, 1.5, 2.2, 2.7), sigma = 0.05 in the script, the last one 0.5 in the text.
+*Model.* W = U U^T from U uniform in (0, 0.1), moved as in the scripts (W by Euler's step of 0.01, 10,000 of them), and
+by the exact flow on U over the same time; with A and with the scripts' A^2. *Computed.* How often the loss at the
+probe falls, counting only rises above 0.1% of its largest; Euler runs that diverge are cut first. *Asked.* How many
+starts have it?
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.work import Row
 from recombine.studies.identity_mapping._shared.flows import (
     RIPPLE,
@@ -26,15 +28,12 @@ from recombine.studies.identity_mapping._shared.flows import (
     row,
     steps_for,
 )
-from recombine.studies.identity_mapping.descents import claims
-from recombine.studies.identity_mapping.descents.seen import SEEN
+from recombine.studies.identity_mapping.descents.claims import Way
 from recombine.theory.identity.flow import descents, euler_on_w, flow, probe_loss
 
 if TYPE_CHECKING:
-    import polars
     from torch import Tensor
 
-Way = Literal["euler", "flow"]
 MOST_FALLS = 5  # that are counted
 GONE = 2.0  # times its first loss: an Euler run that ends above has left
 NEGATIVE = -1e-9  # an eigenvalue below it is not rounding
@@ -50,7 +49,7 @@ class DescentsConfig(FlowsConfig):
     starts: int = Field(default=1000, ge=1)
     step: float = Field(default=0.01, gt=0, description="of Euler, in the scripts' time")
     steps: int = Field(default=10_000, ge=10)
-    keep: int = Field(default=5, ge=1, description="Euler steps from one loss that is looked at to the next")
+    keep: int = Field(default=5, ge=1, description="Euler steps from one evaluation of the loss to the next")
     moments_kept: int = Field(default=200, ge=2)
 
     @property
@@ -61,7 +60,8 @@ class DescentsConfig(FlowsConfig):
     def rows(self) -> list[Row]:
         """Counts for both ways; the curve of the first start that falls often enough, with its turns."""
         a, z, starts = self.moments(), self.probe(), self.draw_starts()
-        numbers: dict[Way, dict[str, int]] = {"euler": {}, "flow": {}}
+        numbers: dict[Way, Counter[str]] = {"euler": Counter(), "flow": Counter()}
+        fallen: dict[Way, Counter[int]] = {"euler": Counter(), "flow": Counter()}
         shown: dict[Way, list[Row]] = {}
         for block in blocks(starts):
             euler_times, weights, smallest = euler_on_w(block @ block.mT, a, self.step, self.steps, self.keep)
@@ -71,36 +71,29 @@ class DescentsConfig(FlowsConfig):
             times, weights = flow(block, a, *steps_for(a, self.step * self.steps / SCRIPTS_TIME))
             flown = probe_loss(weights, z)
             falls: dict[Way, Tensor] = {
-                "euler": descents(stepped, RIPPLE).falls.where(stayed, 0),
-                "flow": descents(flown, RIPPLE).falls,
-            }
-            often = falls["flow"] >= self.wanted
-            more = {"starts": len(block), "stayed": int(stayed.sum()), "lost": int(lost.sum())}
-            more |= {"flow often": int(often.sum()), "flow often, cut": int((often & ~stayed).sum())}
-            _add(numbers["euler"], more | _by_falls(falls["euler"]))
-            _add(numbers["flow"], {"starts": len(block)} | _by_falls(falls["flow"]))
-            ways: dict[Way, tuple[Tensor, Tensor]] = {
-                "euler": (euler_times, stepped), "flow": (SCRIPTS_TIME * times, flown)
+                "euler": descents(stepped, RIPPLE).falls.where(stayed, 0), "flow": descents(flown, RIPPLE).falls
             }  # fmt: skip
-            for way, (clock, losses) in ways.items():
-                enough = (falls[way] >= self.wanted).nonzero()[:, 0].tolist()
+            often = falls["flow"] >= self.wanted
+            numbers["euler"].update({
+                "stayed": int(stayed.sum()), "lost": int(lost.sum()), "flow often": int(often.sum()),
+                "flow often, cut": int((often & ~stayed).sum()),
+            })  # fmt: skip
+            curves = {"euler": (euler_times, stepped), "flow": (SCRIPTS_TIME * times, flown)}
+            for way, found in falls.items():
+                numbers[way].update(starts=len(block))
+                fallen[way].update({k: int((found >= k).sum()) for k in range(1, MOST_FALLS + 1)})
+                enough = (found >= self.wanted).nonzero()[:, 0].tolist()
                 if enough and way not in shown:
-                    shown[way] = example(way, clock, losses[:, enough[0]], self.moments_kept)
-        rows = counts("all", followed=self.step * self.steps)
-        return rows + [each for way, found in numbers.items() for each in counts(way, **found) + shown.get(way, [])]
+                    clock, losses = curves[way]
+                    shown[way] = example(clock, losses[:, enough[0]], self.moments_kept, way=way)
+        rows = counts({"followed": self.step * self.steps})
+        for way in numbers:
+            rows += counts(numbers[way], way=way) + shown.get(way, [])
+            rows += [row("fallen", k, way=way, falls=falls) for falls, k in fallen[way].items()]
+        return rows
 
 
-def _by_falls(falls: Tensor) -> dict[str, int]:
-    """How many starts fall at least so often."""
-    return {f"falls.{k}": int((falls >= k).sum()) for k in range(1, MOST_FALLS + 1)}
-
-
-def _add(total: dict[str, int], more: dict[str, int]) -> None:
-    for name, number in more.items():
-        total[name] = total.get(name, 0) + number
-
-
-def example(node: str, times: Tensor, losses: Tensor, moments_kept: int) -> list[Row]:
+def example(times: Tensor, losses: Tensor, moments_kept: int, **columns: str) -> list[Row]:
     """A curve and its turns, up to where a tenth of its last peak is left. times and losses [T]."""
     turns = turning_points(losses, RIPPLE)
     last = turns[-1] if turns else 0
@@ -110,8 +103,10 @@ def example(node: str, times: Tensor, losses: Tensor, moments_kept: int) -> list
     kept = along_path(times[: end + 1], (heights - heights.min())[None], moments_kept).tolist()
     kept = sorted({*kept, *turns})
     marks = ["trough" if number % 2 == 0 else "peak" for number in range(len(turns))]
-    found = curve(node, "loss", times[kept], losses[kept])
-    return found + [row(node, m, float(losses[t]), float(times[t])) for m, t in zip(marks, turns, strict=True)]
+    found = curve("loss", times[kept], losses[kept], **columns)
+    return found + [
+        row(mark, float(losses[t]), time=float(times[t]), **columns) for mark, t in zip(marks, turns, strict=True)
+    ]
 
 
 def turning_points(losses: Tensor, threshold: float) -> list[int]:
@@ -132,14 +127,6 @@ def turning_points(losses: Tensor, threshold: float) -> list[int]:
     return turns
 
 
-def draw(table: polars.DataFrame, config: DescentsConfig) -> dict[str, Drawing]:
-    """Figs 8 and 9, and how often they would be seen."""
-    from recombine.studies.identity_mapping.descents import figures
-
-    caption = "The loss at the probe of single starts with every trough and peak, and how many starts have as many."
-    return {"figure": Drawing(figures.figure(table, config), caption)}
-
-
 SETTINGS: dict[str, dict[str, Any]] = {
     "triple": {"signals": (1.0, 1.5, 2.2), "spreads": (0.05, 0.05, 0.05)},
     "triple script": {"signals": (1.0, 1.7, 2.25), "spreads": (0.5, 0.25, 0.25)},
@@ -158,8 +145,6 @@ def _arms(**changes: int) -> dict[str, DescentsConfig]:
 
 
 EXPERIMENT = Experiment(
-    study="identity-mapping",
-    name="descents",
     question="How often does the loss at the combination of three or four concepts fall three or four times?",
     figure="Yang et al. 2025, Figs 8, 9",
     budgets={
@@ -167,13 +152,12 @@ EXPERIMENT = Experiment(
         "laptop": Budget(_arms(starts=100), 1, "half a minute"),
         "full": Budget(_arms(), 1, "a minute on two CPU cores; 1,000 starts an arm"),
     },
-    claims=claims.DESCENTS,
-    draw=draw,
-    notes=(
+    columns={"concepts": int, "way": str, "falls": int, "time": float},
+    of_arm=lambda config: {"concepts": config.wanted},
+    assumptions=(
         "Arms end in A, or in A2 for the scripts' A^2, element by element. d is the number of concepts.",
-        "Time is the scripts' (twice that of gradient flow), in thousandths of a unit in the column images_seen.",
+        "Time is the scripts' (twice that of gradient flow).",
         "Shares are of all starts: an Euler run that diverges is cut and has no descents. It is cut where it is not "
         "finite or ends above twice its first loss.",
     ),
-    seen=SEEN,
 )
