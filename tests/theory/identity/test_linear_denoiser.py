@@ -1,4 +1,4 @@
-"""The linear denoiser: moments by enumeration, flows by scipy, samples by the package's own sampler, known limits."""
+"""The linear denoiser: moments by enumeration, flows by scipy, known limits."""
 
 import itertools
 import math
@@ -14,27 +14,20 @@ from torch import Tensor, nn
 from recombine import seeds
 from recombine.denoisers.exact import MixtureDenoiser
 from recombine.denoisers.network import NetworkDenoiser
-from recombine.diffusion.samplers import euler
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError
 from recombine.theory.identity.linear_denoiser import (
-    Affine,
     Clusters,
     Quadratic,
-    affine_sampler,
-    as_denoise,
-    denoiser,
-    first_times,
     learn,
     learn_deep,
     learning_times,
     levels,
     optimum,
     quadratic,
-    retreat,
-    setback,
     shared,
 )
+from recombine.theory.identity.linear_samples import as_denoise, denoiser
 
 PREDICTIONS = [None, "x0", "edm", "noise", "v"]
 SIGMAS = EDMSchedule(sigma_min=0.02, sigma_max=20.0).sigmas(12)  # [13]
@@ -44,8 +37,8 @@ def row(*values: float) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def clusters(spreads=(0.3, 0.5), told="class", origin=False, dimensions=2) -> Clusters:
-    return Clusters(row(1, 2), row(*spreads), dimensions, origin=origin, told=told)
+def clusters(spreads=(0.3, 0.5), condition="class", origin=False, dimensions=2) -> Clusters:
+    return Clusters(row(1, 2), row(*spreads), dimensions, origin=origin, condition=condition)
 
 
 def random(seed: int, *shape: int) -> Tensor:
@@ -65,16 +58,16 @@ def everything(data: Clusters) -> tuple[Tensor, Tensor, Tensor]:
     spread = nn.functional.pad(data.spreads, (0, data.dimensions - len(data.spreads)))
     centre, sign = centres.repeat_interleave(len(signs), 0), signs.repeat(len(centres), 1)
     x0 = centre + spread * sign[:, : data.dimensions]
-    return x0, centre if data.told == "class" else x0, sign[:, data.dimensions :]
+    return x0, centre if data.condition == "class" else x0, sign[:, data.dimensions :]
 
 
 # The loss
 
 
 @pytest.mark.parametrize("prediction", PREDICTIONS)
-@pytest.mark.parametrize(("told", "origin", "bias"), [("class", False, False), ("value", True, True)])
-def test_the_gradient_is_that_of_the_mean_loss_over_every_case(prediction, told, origin, bias) -> None:
-    data = clusters(told=told, origin=origin, dimensions=3)
+@pytest.mark.parametrize(("condition", "origin", "bias"), [("class", False, False), ("value", True, True)])
+def test_the_gradient_is_that_of_the_mean_loss_over_every_case(prediction, condition, origin, bias) -> None:
+    data = clusters(condition=condition, origin=origin, dimensions=3)
     sigma = row(0.05, 0.7, 10)
     loss = quadratic(data, levels(sigma, prediction, 0.6), bias)
     theta = random(0, 3, 3, 7 if bias else 6).requires_grad_()
@@ -107,13 +100,13 @@ def test_a_shared_loss_is_the_weighted_mean_of_the_levels() -> None:
     seed=st.integers(0, 1000),
     log_sigma=st.floats(-4, 1.5),
     prediction=st.sampled_from(PREDICTIONS),
-    told=st.sampled_from(["class", "value"]),
+    condition=st.sampled_from(["class", "value"]),
     bias=st.booleans(),
     together=st.booleans(),
 )
-def test_the_closed_form_is_the_flow(seed, log_sigma, prediction, told, bias, together) -> None:
+def test_the_closed_form_is_the_flow(seed, log_sigma, prediction, condition, bias, together) -> None:
     at = levels(math.exp(log_sigma) * row(1, 2), prediction)
-    loss = quadratic(clusters(told=told), at, bias)
+    loss = quadratic(clusters(condition=condition), at, bias)
     loss = shared(loss, row(1, 3)) if together else Quadratic(loss.second[0], loss.cross[0])
     start, times = random(seed, *loss.cross.shape), row(0, 0.1, 1, 7)
     c, b = loss.second.numpy(), loss.cross.numpy()
@@ -149,13 +142,13 @@ def test_the_converged_denoiser_is_wieners() -> None:
     share = v / (v + sigma[:, None] ** 2)  # [L, d]
     assert_close(theta[..., :2], torch.diag_embed(share))
     assert_close(theta[..., 2:], torch.diag_embed(1 - share))
-    value = in_the_end(quadratic(clusters(told="value"), levels(sigma)))
+    value = in_the_end(quadratic(clusters(condition="value"), levels(sigma)))
     assert_close(value, torch.cat([torch.zeros(2, 2), torch.eye(2)], 1).double().expand(3, -1, -1))
 
 
 @pytest.mark.parametrize("prediction", PREDICTIONS)
 @pytest.mark.parametrize("bias", [False, True])
-def test_the_converged_denoiser_is_the_exact_posterior_mean_told_the_class(prediction, bias) -> None:
+def test_the_converged_denoiser_is_the_exact_posterior_mean_of_the_class(prediction, bias) -> None:
     data, at = clusters((0.4, 0.4), origin=True), levels(row(5, 0.5, 0.05), prediction)
     loss = quadratic(data, at, bias)
     means = torch.tensor([[1.0, 0], [0, 2], [0, 0]]).double()
@@ -171,7 +164,7 @@ def test_the_converged_denoiser_is_the_exact_posterior_mean_told_the_class(predi
 def test_the_deep_flow_is_scipys(rest) -> None:
     loss = quadratic(clusters((0.3, 0.5)), levels(row(0.8)), bias=True)
     c, b = loss.second[0].numpy(), loss.cross[0].numpy()
-    told, other = [2, 3], [0, 1, 4]
+    given, other = [2, 3], [0, 1, 4]
     u0, times = 0.5 * random(3, 2, 3).numpy(), row(0, 0.5, 3)
     best = b @ np.linalg.pinv(c)
 
@@ -180,18 +173,18 @@ def test_the_deep_flow_is_scipys(rest) -> None:
             return trained
         if rest == "fixed":
             return best[:, other]
-        return np.linalg.solve(c[np.ix_(other, other)], (b[:, other] - k @ c[np.ix_(told, other)]).T).T
+        return np.linalg.solve(c[np.ix_(other, other)], (b[:, other] - k @ c[np.ix_(given, other)]).T).T
 
     def theta_of(y):
         u, theta = y[:6].reshape(2, 3), np.zeros((2, 5))
-        theta[:, told] = u @ u.T
+        theta[:, given] = u @ u.T
         theta[:, other] = rest_of(u @ u.T, y[6:].reshape(2, 3))
         return u, theta
 
     def slope(_, y):
         u, theta = theta_of(y)
         gradient = theta @ c - b
-        return -np.concatenate([((gradient[:, told] + gradient[:, told].T) @ u).ravel(), gradient[:, other].ravel()])
+        return -np.concatenate([((gradient[:, given] + gradient[:, given].T) @ u).ravel(), gradient[:, other].ravel()])
 
     y0 = np.concatenate([u0.ravel(), np.zeros(6)])
     flow = solve_ivp(slope, (0, 3), y0, t_eval=times.numpy(), method="DOP853", rtol=1e-12, atol=1e-13)
@@ -204,11 +197,11 @@ def test_the_deep_flow_is_scipys(rest) -> None:
 # Limits
 
 
-@pytest.mark.parametrize("told", ["class", "value"])
-def test_in_much_noise_the_condition_follows_the_one_layer_identity_map(told) -> None:
+@pytest.mark.parametrize("condition", ["class", "value"])
+def test_in_much_noise_the_condition_follows_the_one_layer_identity_map(condition) -> None:
     """f_k = (1 - e^{-a_k t}) z_k + sum_i e^{-a_i t} w_ki(0) z_i with a = diag E[c c^T]; x tells nothing."""
-    data, at = clusters((0.3, 0.5), told), levels(row(3e3))
-    a = row(1, 4) / 2 + (row(0.09, 0.25) if told == "value" else 0)
+    data, at = clusters((0.3, 0.5), condition), levels(row(3e3))
+    a = row(1, 4) / 2 + (row(0.09, 0.25) if condition == "value" else 0)
     start, z, times = random(4, 2, 4), data.probe(), row(0.2, 1, 4)
     model = denoiser(learn(quadratic(data, at), start[None], times), at)
     left = torch.exp(-a * times[:, None])
@@ -275,85 +268,15 @@ def test_learning_times_at_the_edges() -> None:
     assert (times[1] > 0).all()
 
 
-def test_told_the_class_the_order_of_concepts_turns_round_with_the_noise() -> None:
+def test_conditioned_on_the_class_the_order_of_concepts_turns_round_with_the_noise() -> None:
     """A weak concept of wide spread is first where x is trusted (a + v) and last where it is not (a)."""
     data, at = clusters((2.0, 0.05)), levels(row(20, 0.1))
     early = learning_times(quadratic(data, at), torch.zeros(2, 4), at, data.probe())
     assert early[0, 0] > early[0, 1]
     assert early[1, 0] < early[1, 1]
-    told = quadratic(clusters((2.0, 0.05), "value"), at)
-    early = learning_times(told, torch.zeros(2, 4), at, data.probe())
+    given_value = quadratic(clusters((2.0, 0.05), "value"), at)
+    early = learning_times(given_value, torch.zeros(2, 4), at, data.probe())
     assert (early[:, 0] < early[:, 1]).all()
-
-
-def test_curves_by_hand() -> None:
-    curves = torch.stack([row(0, 1, 0), row(1, 0.5, 0.1), row(0.4, 2, 0.2), row(2, 1, 0.3)])
-    assert_close(first_times(row(0, 1, 2, 4), curves[:, :2], 0.5), row(0.5, 0))
-    assert first_times(row(0, 1, 2, 4), curves, 0.5)[2].isnan()
-    assert_close(setback(curves), row(2, 1.5, 0.3))
-    assert_close(setback(-curves), row(0.6, 1, 0))
-    assert_close(retreat(curves), row(0.6, 0.5, 0))  # 2 of the second goes beyond its last
-
-
-# Samples
-
-
-@pytest.mark.parametrize("prediction", [None, "edm"])
-def test_the_sampler_is_the_packages_own(prediction) -> None:
-    """Each sample to rounding; the mean and covariance of 40,000 within five standard errors."""
-    data, at = clusters(dimensions=3), levels(SIGMAS[:-1], prediction)
-    loss = quadratic(data, at, bias=True)
-    if prediction is None:
-        model = denoiser(learn(loss, random(7, 3, 7) * 0.1, row(1.0))[0], at)
-        denoise = as_denoise(model, at)
-    else:
-        theta = learn(shared(loss), random(7, 3, 7) * 0.1, row(1.0))[0]
-        model = denoiser(theta[None], at)
-        denoise = NetworkDenoiser(Linear(theta), prediction).denoise
-    sampler, condition = affine_sampler(model, SIGMAS), data.probe()
-    start = 20 * random(8, 40_000, 3)
-    samples = euler(denoise, start, SIGMAS, condition.expand(len(start), -1))
-    assert_close(samples, start @ sampler.of_x.T + sampler.mean(condition), 1e-9)
-    covariance = sampler.covariance(20.0)
-    assert ((samples.mean(0) - sampler.mean(condition)).abs() < 5 * (covariance.diagonal() / len(start)).sqrt()).all()
-    scale = covariance.diagonal().outer(covariance.diagonal()).sqrt()
-    assert ((samples.T.cov() - covariance).abs() < 5 * scale * math.sqrt(2 / len(start))).all()
-
-
-class Linear(nn.Module):
-    def __init__(self, theta: Tensor) -> None:
-        super().__init__()
-        self.theta = theta
-
-    def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor) -> Tensor:
-        return torch.cat([x, condition, torch.ones(len(x), 1)], 1) @ self.theta.T
-
-
-def generated(theta: Tensor, at) -> Tensor:
-    return affine_sampler(denoiser(theta, at), SIGMAS).mean(row(1, 2)) / row(1, 2)  # [*, d]
-
-
-def test_converged_samples_of_the_unseen_combination() -> None:
-    """Right but for the share sqrt(v) / sigma_max of the start that Euler keeps; a bias without origin never is."""
-    at = levels(SIGMAS[:-1])
-    assert_close(generated(in_the_end(quadratic(clusters((0.05, 0.05)), at)), at), row(1, 1), 5e-3)
-    # The smallest of the maps that are right on the two clusters: c - (1 / mu_k) (c_1 / mu_1 + c_2 / mu_2 - 1) / 2.25
-    stuck = in_the_end(quadratic(clusters((0.05, 0.05)), at, bias=True))
-    assert_close(generated(stuck, at), row(5 / 9, 8 / 9), 5e-3)
-
-
-def test_swing_by_comes_with_depth() -> None:
-    """mu (1, 2), spread 0.05: the generated mean turns back for most deep starts, and for no small one-layer start."""
-    at = levels(SIGMAS[:-1], "x0")
-    loss, times = shared(quadratic(clusters((0.05, 0.05)), at)), torch.linspace(0, 40, 81)
-    starts = 0.2 * seeds.uniform(seeds.keys(0, "test", torch.arange(60)), (2, 2)).double()
-    deep = generated(learn_deep(loss, starts, times, 0.05)[..., None, :, :], at)  # [T, n, d]
-    flat = generated(learn(loss, 0.05 * random(9, 500, 2, 4), times)[..., None, :, :], at)
-    rise = [setback(((share - 1) * row(1, 2)).square().sum(-1) / 5) for share in (deep, flat)]
-    assert (rise[0] > 1e-3).double().mean() > 0.7  # 0.95 of 200 such starts
-    assert (rise[1] < 1e-3).all()
-    assert retreat(deep)[:, 0].median() > 0.05  # it is the weak concept that is lost again
-    assert retreat(deep)[:, 1].median() < 0.01
 
 
 # Bad input
@@ -366,7 +289,7 @@ def test_swing_by_comes_with_depth() -> None:
         (lambda: Clusters(row(1, 2), row(1, 1), 1), r"no more concepts than dimensions$"),
         (lambda: Clusters(row(1, math.nan), row(1, 1), 2), r"must be finite"),
         (lambda: Clusters(row(1, 2), row(1, -1), 2), r"not negative$"),
-        (lambda: Clusters(row(1, 2), row(1, 1), 2, told="name"), r"^told 'name': there are: class, value$"),
+        (lambda: Clusters(row(1, 2), row(1, 1), 2, condition="name"), r"^condition 'name': there are: class, value$"),
         (lambda: levels(row(1, 0)), r"finite sigmas above 0$"),
         (lambda: shared(quadratic(clusters(), levels(row(1, 2))), row(1)), r"for each of the 2 noise levels"),
         (lambda: shared(quadratic(clusters(), levels(row(1, 2))), row(0, 0)), r"not all 0$"),
@@ -376,9 +299,6 @@ def test_swing_by_comes_with_depth() -> None:
         (lambda: deep(times=row(1, 1)), r"must grow strictly"),
         (lambda: deep(start=torch.full((2, 2), math.inf)), r"not finite"),
         (lambda: deep(prediction="noise"), r"^K = U U\^T cannot be negative"),
-        (lambda: affine_sampler(some(2), row(1, 2, 0)), r"must fall strictly"),
-        (lambda: affine_sampler(some(3), row(2, 1, 0)), r"^a denoiser of 3 levels for 2 steps"),
-        (lambda: as_denoise(some(1), levels(row(1)))(torch.zeros(1, 2), torch.ones(1), None), r"needs a condition"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(ask, line) -> None:
@@ -389,7 +309,3 @@ def test_bad_input_is_refused_in_one_line(ask, line) -> None:
 def deep(start=None, times=None, step=0.01, rest="trained", prediction=None) -> Tensor:
     loss = quadratic(clusters(), levels(row(1.0), prediction))
     return learn_deep(loss, torch.eye(2) if start is None else start, row(0, 1) if times is None else times, step, rest)
-
-
-def some(count: int) -> Affine:
-    return denoiser(torch.zeros(count, 2, 4), levels(torch.ones(count)))

@@ -1,19 +1,19 @@
 """A linear conditional denoiser on the data of structured identity mapping (Yang et al. 2025), followed exactly.
 
-*Data.* Cluster p of s is x0 = mu_p e_p + diag(spread) z in R^d; the denoiser is told c = mu_p e_p ("class") or c = x0
-("value") and sees x = x0 + sigma eps. *Denoiser.* D(x, c) = M x + K c + b at every sigma apart, or one (M, K, b) for
-all of them inside a preconditioning. *Dynamics.* With phi = (x, c[, 1]), C = E[phi phi^T] and B = E[x0 phi^T] the
-gradient flow of 1/2 E|D - x0|^2 is Theta' = -(Theta C - B), a sum of exponentials; K = U U^T is integrated. *Samples.*
-Every Euler step is affine in (x, c), so the mean and covariance of samples are exact too, for any condition.
+*Data.* Cluster p of s is x0 = mu_p e_p + diag(spread) z in R^d; the denoiser is conditioned on c = mu_p e_p ("class")
+or on c = x0 ("value") and gets x = x0 + sigma eps. *Denoiser.* D(x, c) = M x + K c + b with weights for each sigma, or
+one (M, K, b) for all of them inside a preconditioning. *Dynamics.* With phi = (x, c[, 1]), C = E[phi phi^T] and
+B = E[x0 phi^T] the gradient flow of 1/2 E|D - x0|^2 is Theta' = -(Theta C - B), a sum of exponentials; K = U U^T is
+integrated. *Samples.* They are exact too: see `theory.identity.linear_samples`.
 
-Told the class, without bias, coordinate p is alone, with a = mu_p^2 / clusters and v = spread_p^2:
+Conditioned on the class, without bias, coordinates do not mix. With a = mu_p^2 / clusters and v = spread_p^2:
     C = [[a + v + sigma^2, a], [a, a]],   B = (a + v, a),   optimum M = v / (v + sigma^2), K = sigma^2 / (v + sigma^2).
 - sigma -> infinity: M is pinned to 0 at the rate sigma^2, and K' = -(K - I) A with A = E[c c^T]: the one-layer identity
-  map, with a = mu^2 / clusters if told the class (the spread plays no part) and + v if told the value.
+  map, with a = mu^2 / clusters for the class (the spread plays no part) and a + v for the value.
 - sigma -> 0: the optimum is D = x, the condition is not used. With a skip (edm, noise, v), D = x whatever the weights.
 - From 0, the answer D(c, c) to a concept passes 1 and returns from above where sigma^2 < a v / (a + v), else it comes
   from below.
-- If M is always the best for the present K, K sees a (v + sigma^2) / (a + v + sigma^2): where v + sigma^2 is small, the
+- If M is always the best for the present K, K learns from a (v + sigma^2) / (a + v + sigma^2): where that is small, the
   gap between the concepts, and with it the ground for Swing-by, closes.
 """
 
@@ -32,7 +32,7 @@ from recombine.errors import UserError
 if TYPE_CHECKING:
     from torch import Tensor
 
-Told = Literal["class", "value"]
+Condition = Literal["class", "value"]
 Rest = Literal["trained", "best", "fixed"]
 
 _RK4_REACH = 2.7  # RK4 is stable on the real axis to -2.785
@@ -46,7 +46,7 @@ class Clusters:
     spreads: Tensor
     dimensions: int
     origin: bool = False  # one more cluster, at 0
-    told: Told = "class"
+    condition: Condition = "class"  # what c is
 
     def __post_init__(self) -> None:
         signals, spreads = self.signals, self.spreads
@@ -57,8 +57,8 @@ class Clusters:
             )
         if not bool(torch.isfinite(signals).all()) or not bool(torch.isfinite(spreads).all() & (spreads >= 0).all()):
             raise UserError("signals must be finite, spreads finite and not negative")
-        if self.told not in get_args(Told):
-            raise UserError(f"told '{self.told}': there are: {', '.join(get_args(Told))}")
+        if self.condition not in get_args(Condition):
+            raise UserError(f"condition '{self.condition}': there are: {', '.join(get_args(Condition))}")
 
     def probe(self) -> Tensor:
         """The condition no training sample has: every concept at once, sum_p mu_p e_p.  # [d]"""
@@ -67,9 +67,9 @@ class Clusters:
     def moments(self) -> tuple[Tensor, Tensor, Tensor]:
         """E[x0] and the diagonals of E[x0 x0^T] and E[c c^T] = E[x0 c^T]; E[c] = E[x0].  # [d], [d], [d]"""
         count = len(self.signals) + self.origin
-        told = self._padded(self.signals).square() / count
-        clean = told + self._padded(self.spreads).square()
-        return self._padded(self.signals) / count, clean, told if self.told == "class" else clean
+        of_class = self._padded(self.signals).square() / count
+        clean = of_class + self._padded(self.spreads).square()
+        return self._padded(self.signals) / count, clean, of_class if self.condition == "class" else clean
 
     def _padded(self, values: Tensor) -> Tensor:
         return torch.nn.functional.pad(values.double(), (0, self.dimensions - len(values)))
@@ -110,13 +110,13 @@ def quadratic(data: Clusters, at: Levels, bias: bool = False) -> Quadratic:
 
     Unscaled, y = x0. For `noise` it is DDPM's loss, for `edm` that of Karras et al. with their weight 1 / c_out^2.
     """
-    mean, clean, told = data.moments()
+    mean, clean, given = data.moments()
     noise = at.sigma.square()[:, None].expand(-1, data.dimensions)  # [L, d]
     c_in, c_skip, c_out = (scale[:, None] for scale in (at.c_in, at.c_skip, at.c_out))
     second = torch.cat(
-        [_block(c_in**2 * (clean + noise), c_in * told), _block(c_in * told, told.expand_as(noise))], dim=-2
+        [_block(c_in**2 * (clean + noise), c_in * given), _block(c_in * given, given.expand_as(noise))], dim=-2
     )
-    cross = _block(c_in * ((1 - c_skip) * clean - c_skip * noise) / c_out, (1 - c_skip) / c_out * told)
+    cross = _block(c_in * ((1 - c_skip) * clean - c_skip * noise) / c_out, (1 - c_skip) / c_out * given)
     if bias:
         ones = torch.cat([c_in * mean, mean.expand_as(noise)], dim=-1)  # E[phi]  # [L, 2d]
         corner = torch.ones_like(at.sigma)[:, None, None]
@@ -171,17 +171,17 @@ def learn_deep(
     if not bool(torch.isfinite(start).all()):
         raise UserError("a start holds numbers that are not finite: give it finite weights")
     d, h = start.shape[-2:]
-    told = torch.arange(d, 2 * d)
+    in_c = torch.arange(d, 2 * d)
     other = torch.tensor([*range(d), *range(2 * d, loss.cross.shape[-1])])
     best = optimum(loss)
-    if bool((best[..., told].diagonal(dim1=-2, dim2=-1).sum(-1) < 0).any()):
+    if bool((best[..., in_c].diagonal(dim1=-2, dim2=-1).sum(-1) < 0).any()):
         raise UserError("K = U U^T cannot be negative, as the loss of this prediction wants: take x0, edm or none")
-    c_told, c_other = loss.second[..., told[:, None], told], loss.second[..., other[:, None], other]
-    _check_step(step, start.double(), best[..., told], c_told, c_other if rest == "trained" else None)
-    given, tie = best[..., other], torch.zeros_like(loss.second[..., told[:, None], other])  # [*, d, F - d]
-    if rest == "best":  # the rest of least loss beside K: (B_rest - K C_told,rest) C_rest^-1
+    c_given, c_other = loss.second[..., in_c[:, None], in_c], loss.second[..., other[:, None], other]
+    _check_step(step, start.double(), best[..., in_c], c_given, c_other if rest == "trained" else None)
+    given, tie = best[..., other], torch.zeros_like(loss.second[..., in_c[:, None], other])  # [*, d, F - d]
+    if rest == "best":  # the rest of least loss beside K: (B_rest - K C_given,rest) C_rest^-1
         inverse = torch.linalg.pinv(c_other, hermitian=True)
-        given, tie = loss.cross[..., other] @ inverse, loss.second[..., told[:, None], other] @ inverse
+        given, tie = loss.cross[..., other] @ inverse, loss.second[..., in_c[:, None], other] @ inverse
 
     def weights(state: Tensor) -> Tensor:  # Theta = (M, K[, b])
         k = state[..., :h] @ state[..., :h].mT
@@ -190,7 +190,7 @@ def learn_deep(
 
     def slope(state: Tensor) -> Tensor:
         gradient = weights(state) @ loss.second - loss.cross  # of the loss in Theta
-        in_k = gradient[..., told]
+        in_k = gradient[..., in_c]
         in_u = (in_k + in_k.mT) @ state[..., :h]
         return -torch.cat([in_u, gradient[..., other]], dim=-1) if rest == "trained" else -in_u
 
@@ -208,68 +208,6 @@ def learn_deep(
     return torch.stack(kept)
 
 
-@dataclass(frozen=True)
-class Affine:
-    """(x, c) -> of_x x + of_condition c + constant: a denoiser at each level, or a whole sampler."""
-
-    of_x: Tensor  # [*, d, d]
-    of_condition: Tensor  # [*, d, d]
-    constant: Tensor  # [*, d]
-
-    def mean(self, condition: Tensor, x: Tensor | None = None) -> Tensor:
-        """The mean answer to a condition [d], for x of mean [d] (0 if not given).  # [*, d]"""
-        answer = self.of_condition @ condition.double() + self.constant
-        return answer if x is None else answer + self.of_x @ x.double()
-
-    def covariance(self, deviation: float) -> Tensor:
-        """The covariance of the answers to one condition, for x = N(., deviation^2 I).  # [*, d, d]"""
-        return deviation**2 * self.of_x @ self.of_x.mT
-
-
-def denoiser(theta: Tensor, at: Levels) -> Affine:
-    """D at each level, from Theta [*, L, d, F] apart, or a shared Theta given that axis: theta[..., None, :, :]."""
-    d = theta.shape[-2]
-    c_in, c_skip, c_out = (scale[:, None, None] for scale in (at.c_in, at.c_skip, at.c_out))
-    of_x = c_skip * torch.eye(d, dtype=torch.float64) + c_out * c_in * theta[..., :d]
-    constant = c_out * theta[..., 2 * d :]  # [*, L, d, 1 or 0]
-    return Affine(of_x, c_out * theta[..., d : 2 * d], constant.sum(-1))
-
-
-def affine_sampler(model: Affine, sigmas: Tensor) -> Affine:
-    """All of `diffusion.samplers.euler` down sigmas [L + 1] as one map of (start, condition).  # [*, d, d]
-
-    A step is x' = r x + (1 - r) D(x, c) with r = sigma' / sigma. The model's levels are sigmas[:-1]. The mean of
-    samples is `.mean(condition)`, their covariance `.covariance(start_scale)`.
-    """
-    if float(sigmas[-1]) < 0 or bool((sigmas.diff() >= 0).any()):
-        raise UserError("the sigmas of a sampler must fall strictly, from the first to a last one of 0 or more")
-    if model.of_x.shape[-3] != len(sigmas) - 1:
-        raise UserError(
-            f"a denoiser of {model.of_x.shape[-3]} levels for {len(sigmas) - 1} steps: give it their sigmas"
-        )
-    one = torch.eye(model.of_x.shape[-1], dtype=torch.float64)
-    of_x, of_condition, constant = one, torch.zeros_like(one), torch.zeros_like(one[0])
-    for level, r in enumerate((sigmas[1:].double() / sigmas[:-1].double()).tolist()):
-        step = r * one + (1 - r) * model.of_x[..., level, :, :]
-        of_x = step @ of_x
-        of_condition = step @ of_condition + (1 - r) * model.of_condition[..., level, :, :]
-        constant = (step @ constant[..., None])[..., 0] + (1 - r) * model.constant[..., level, :]
-    return Affine(of_x, of_condition, constant)
-
-
-def as_denoise(model: Affine, at: Levels) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
-    """A denoiser [L, d, d] as the samplers call it; a sigma is answered by the level nearest in log sigma."""
-
-    def denoise(x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor:
-        if condition is None:
-            raise UserError("a linear conditional denoiser needs a condition: give one for each sample")
-        level = (sigma.double().log()[:, None] - at.sigma.log()).abs().argmin(1)  # [n]
-        answer = model.of_x[level] @ x.double()[..., None] + model.of_condition[level] @ condition.double()[..., None]
-        return (answer[..., 0] + model.constant[level]).to(x.dtype)
-
-    return denoise
-
-
 def learning_times(
     loss: Quadratic,
     start: Tensor,  # Theta(0)  # [d, F] or [L, d, F]
@@ -281,7 +219,7 @@ def learning_times(
     """When each level first answers a concept of the condition to this share; NaN where never.  # [L, concepts]
 
     The answer is D(x, condition) for x = clean + sigma eps in the mean over eps; clean is the condition itself if not
-    given, and 0 for an x that tells nothing. Concepts are the coordinates at which the condition is not 0. The answer
+    given, and 0 for an x that holds nothing. Concepts are the coordinates at which the condition is not 0. The answer
     is a sum of exponentials; its first crossing is looked for on a fine grid of times and then bisected.
     """
     rates, basis, target = _modes(loss)
@@ -290,10 +228,10 @@ def learning_times(
     count = len(at.sigma)
     ones = torch.ones(count, loss.cross.shape[-1] - 2 * len(condition), dtype=torch.float64)  # for a bias
     inputs = torch.cat([at.c_in[:, None] * clean, condition.expand(count, -1), ones], dim=-1)  # [L, F]
-    seen = at.c_out[:, None, None] * (inputs[:, None, :] @ basis)  # [L, 1, F]
+    moved = at.c_out[:, None, None] * (inputs[:, None, :] @ basis)  # [L, 1, F]
     concepts = condition != 0
-    final = (at.c_skip[:, None] * clean + (target * seen).sum(-1))[:, concepts] / condition[concepts]
-    gap = ((start.double() @ basis - target) * seen)[:, concepts] / condition[concepts, None]  # [L, concepts, F]
+    final = (at.c_skip[:, None] * clean + (target * moved).sum(-1))[:, concepts] / condition[concepts]
+    gap = ((start.double() @ basis - target) * moved)[:, concepts] / condition[concepts, None]  # [L, concepts, F]
 
     rates = rates.expand(count, -1)  # [L, F]
 
@@ -313,28 +251,6 @@ def learning_times(
         early = share(middle) < reached
         low, high = torch.where(early, middle, low), torch.where(early, high, middle)
     return torch.where(there.any(0), high, math.nan)
-
-
-def first_times(times: Tensor, curves: Tensor, level: float | Tensor) -> Tensor:
-    """When curves [T, *] at times [T] first reach their level, straight lines between; NaN where never.  # [*]"""
-    there = curves >= level
-    index = there.int().argmax(0, keepdim=True)
-    before = (index - 1).clamp(min=0)
-    low, high = curves.gather(0, before)[0], curves.gather(0, index)[0]
-    part = torch.where(index[0] > 0, (level - low) / (high - low), 0.0)
-    when = times[before[0]] + part * (times[index[0]] - times[before[0]])
-    return torch.where(there.any(0), when, math.nan)
-
-
-def setback(losses: Tensor) -> Tensor:
-    """How far losses [T, *] ever climb above their lowest before: by a Swing-by, but by an overshoot too.  # [*]"""
-    return (losses - losses.cummin(0).values).amax(0)
-
-
-def retreat(shares: Tensor) -> Tensor:
-    """How much of a concept's share [T, *] is lost again, not counting what exceeds its last: a Swing-by.  # [*]"""
-    short = torch.minimum(shares, shares[-1])
-    return (short.cummax(0).values - short).amax(0)
 
 
 def _modes(loss: Quadratic) -> tuple[Tensor, Tensor, Tensor]:
@@ -362,10 +278,10 @@ def _rk4(slope: Callable[[Tensor], Tensor], state: Tensor, step: float) -> Tenso
     return state + step / 6 * (one + 2 * two + 2 * three + four)
 
 
-def _check_step(step: float, start: Tensor, target: Tensor, c_told: Tensor, c_rest: Tensor | None) -> None:
-    """Refuse a step that RK4 could not take: the curvature is at most 6 |C_told| max(|U|^2, |K*|) + |C_rest|."""
+def _check_step(step: float, start: Tensor, target: Tensor, c_given: Tensor, c_rest: Tensor | None) -> None:
+    """Refuse a step that RK4 could not take: the curvature is at most 6 |C_given| max(|U|^2, |K*|) + |C_rest|."""
     size = max(float(torch.linalg.matrix_norm(start, 2).max()) ** 2, float(torch.linalg.matrix_norm(target, 2).max()))
-    curvature = 6 * size * torch.linalg.matrix_norm(c_told, 2)
+    curvature = 6 * size * torch.linalg.matrix_norm(c_given, 2)
     if c_rest is not None:
         curvature = curvature + torch.linalg.matrix_norm(c_rest, 2)
     stable = _RK4_REACH / float(curvature.max())
