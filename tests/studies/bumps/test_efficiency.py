@@ -1,7 +1,9 @@
-"""How many images are needed: what recall earns, how numbers and slopes are read, and verdicts on made-up tables."""
+"""How many images are needed: the nearest-label baseline, how slopes are read, and verdicts on made-up tables."""
 
 import math
 from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,21 +13,26 @@ from recombine.lab.claims import NotMeasured, judge_all
 from recombine.lab.table import make_table
 from recombine.runs.bumps import BumpsRun
 from recombine.seeds import Seeds
-from recombine.studies.bumps._shared.memoriser import MemoriserConfig
-from recombine.studies.bumps.efficiency.claims import (
-    EFFICIENCY,
-    RECALL,
+from recombine.studies import EXPERIMENTS
+from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, SampledNearestLabel
+from recombine.studies.bumps.efficiency.claims import CLAIMS, needed, slopes
+from recombine.studies.bumps.efficiency.experiment import named
+from recombine.studies.bumps.efficiency.findings import numbers
+from recombine.studies.bumps.efficiency.training_sets import (
+    COLUMNS,
+    KINDS,
+    SHARES,
+    SIZES,
     WITH,
     WITHOUT,
+    NearestLabelBySize,
     bumps,
-    named,
-    needed,
-    slopes,
     stripes,
+    training_set,
 )
-from recombine.studies.bumps.efficiency.experiment import EXPERIMENT, SHARES, SIZES, RecallBySizeConfig, training_set
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
+EXPERIMENT = EXPERIMENTS["bumps/efficiency"]
 Model = Callable[[str, int, int], tuple[float, float]]
 """Kind, pixels and images of bumps -> accuracy outside of the square and inside."""
 
@@ -39,36 +46,32 @@ def the_paper(kind: str, pixels: int, number: int) -> tuple[float, float]:
     return level / 0.8, 0.0
 
 
-def recalls(kind: str, pixels: int, number: int) -> tuple[float, float]:
+def nearest_label(kind: str, pixels: int, number: int) -> tuple[float, float]:
     return number / bumps(pixels, 1.0), 0.0
 
 
 def table(model: Model, seeds: int = 5, noise: float = 0.004, crossings: float = 0.0) -> pl.DataFrame:
     """Of what is in the right place with stripes, this share is two stripes that cross."""
-    rows = []
-    for seed in range(seeds):
-        for kind in (WITH, WITHOUT):
-            for pixels in SIZES:
-                for region in (SEEN, HELD_OUT) if kind == WITH else ():  # no bump: stripes that cross
-                    for instrument, value in (("darkest.both", 0.8), ("darkest.bump", 0.01)):
-                        arm = named(kind, pixels, 0.0)
-                        rows.append(("bumps", "efficiency", arm, seed, 9, region, None, instrument, value))
-                for share in SHARES:
-                    arm, number = named(kind, pixels, share), bumps(pixels, share)
-                    for region, value, null in zip(
-                        (SEEN, HELD_OUT), model(kind, pixels, number), recalls(kind, pixels, number), strict=True
-                    ):
-                        head = ("bumps", "efficiency")
-                        place = value + noise * (seed - 2)
-                        bump = place * (1 - crossings) if kind == WITH else place
-                        rows.append((*head, arm, seed, 9, region, None, "darkest.both", place))
-                        rows.append((*head, arm, seed, 9, region, None, "darkest.bump", bump))
-                        rows.append((*head, RECALL, seed, 0, arm, None, f"recall.{region}", null))
-    return make_table(rows)
+    rows: list[dict[str, Any]] = []
+    for seed, kind, pixels in product(range(seeds), KINDS, SIZES):
+        for share in (0.0, *SHARES) if kind == WITH else SHARES:
+            head = {"arm": named(kind, pixels, share), "seed": seed, "kind": kind, "pixels": pixels, "share": share}
+            own = model(kind, pixels, bumps(pixels, share)) if share else (0.8, 0.8)  # no bump: stripes that cross
+            baseline = nearest_label(kind, pixels, bumps(pixels, share))
+            for region, value, null in zip((SEEN, HELD_OUT), own, baseline, strict=True):
+                place = value + noise * (seed - 2) if share else value
+                bump = (place * (1 - crossings) if kind == WITH else place) if share else 0.01
+                at = head | {"region": region, "model": TRAINED, "images_seen": 9}
+                rows.append(at | {"instrument": "darkest.both", "value": place})
+                rows.append(at | {"instrument": "darkest.bump", "value": bump})
+                if share:
+                    at = head | {"arm": NEAREST, "region": region, "model": NEAREST}
+                    rows.append(at | {"instrument": "darkest.both", "value": null})
+    return make_table(rows, COLUMNS)
 
 
 def verdicts(found: pl.DataFrame) -> dict[str, str]:
-    return {claim["claim"]: claim["verdict"] for claim in judge_all(EFFICIENCY, found, "bumps", "efficiency", "full")}
+    return {claim["claim"]: claim["verdict"] for claim in judge_all(CLAIMS, found, "bumps", "efficiency", "full")}
 
 
 def test_the_paper_holds_where_stripes_make_it_linear() -> None:
@@ -91,24 +94,24 @@ def test_a_table_that_knows_places_alone_leaves_bumps_open() -> None:
     }  # fmt: skip
 
 
-def test_recall_is_quadratic_with_stripes_and_without() -> None:
-    found = verdicts(table(recalls, noise=0.0))
+def test_the_nearest_label_is_quadratic_with_stripes_and_without() -> None:
+    found = verdicts(table(nearest_label, noise=0.0))
     assert (found["DE1"], found["DE1n"], found["DE2"], found["DE3"]) == ("fails", "fails", "holds", "fails")
     assert found["DE1h"] == "undecided"  # it never gets there
 
 
 def test_few_seeds_and_an_empty_table_leave_it_open() -> None:
     assert set(verdicts(table(the_paper, seeds=4)).values()) == {"undecided"}
-    answers = judge_all(EFFICIENCY, make_table([]), "bumps", "efficiency", "full")
+    answers = judge_all(CLAIMS, make_table([], COLUMNS), "bumps", "efficiency", "full")
     assert all(answer["verdict"] == "undecided" and answer["note"] for answer in answers)
 
 
 def test_a_seed_without_a_number_is_left_out_and_counted() -> None:
     whole = table(the_paper, seeds=6)
-    arm = [named(WITH, 16, share) for share in SHARES]
-    lost = (pl.col("seed") == 3) & pl.col("arm").is_in(arm) & (pl.col("instrument") == "darkest.both")
+    trained = (pl.col("model") == TRAINED) & (pl.col("instrument") == "darkest.both")
+    lost = trained & (pl.col("seed") == 3) & (pl.col("kind") == WITH) & (pl.col("pixels") == 16)
     broken = whole.with_columns(value=pl.when(lost).then(0.1).otherwise("value"))
-    (first,) = judge_all([claim for claim in EFFICIENCY if claim.id == "DE1"], broken, "bumps", "efficiency", "full")
+    (first,) = judge_all([claim for claim in CLAIMS if claim.id == "DE1"], broken, "bumps", "efficiency", "full")
     assert (first["n"], first["verdict"]) == (5, "holds")
     assert "1 seeds without a number left out" in first["note"]
 
@@ -135,29 +138,29 @@ def test_sets_have_as_many_images_as_is_said(pixels: int) -> None:
             assert len(split.labels(world, 0)) == bumps(pixels, share) + extra
 
 
-def test_recall_without_stripes_is_the_share_that_was_seen() -> None:
-    config = RecallBySizeConfig(sizes=(12, 16), shares=(0.25, 1.0))
-    found = {(row["node"], row["instrument"]): row["value"] for row in config.with_seeds(Seeds.all(2)).rows()}
-    for pixels in config.sizes:
-        for share in config.shares:
-            arm = named(WITHOUT, pixels, share)
-            expected = bumps(pixels, share) / bumps(pixels, 1.0)
-            assert found[arm, "recall.seen"] == pytest.approx(expected)
-            assert found[arm, "recall.held out"] == 0
-            more = found[named(WITH, pixels, share), "recall.seen"]
-            assert more >= expected - 1e-6
-    assert found[named(WITH, 12, 0.25), "recall.seen"] > found[named(WITHOUT, 12, 0.25), "recall.seen"]  # the rim
+def accuracy_of(config: NearestLabelBySize) -> dict[tuple[str, int, float, str], float]:
+    return {(row["kind"], row["pixels"], row["share"], row["region"]): row["value"] for row in config.rows()}
 
 
-@pytest.mark.parametrize("kind", [WITH, WITHOUT])
-def test_recall_is_what_the_memoriser_samples(kind: str) -> None:
+def test_the_nearest_label_without_stripes_has_the_share_that_was_trained_on() -> None:
+    config = NearestLabelBySize(sizes=(12, 16), shares=(0.25, 1.0))
+    found = accuracy_of(config.with_seeds(Seeds.all(2)))
+    for pixels, share in product(config.sizes, config.shares):
+        expected = bumps(pixels, share) / bumps(pixels, 1.0)
+        assert found[WITHOUT, pixels, share, SEEN] == pytest.approx(expected)
+        assert found[WITHOUT, pixels, share, HELD_OUT] == 0
+        assert found[WITH, pixels, share, SEEN] >= expected - 1e-6
+    assert found[WITH, 12, 0.25, SEEN] > found[WITHOUT, 12, 0.25, SEEN]  # the rim
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_exact_baseline_is_what_sampling_gives(kind: str) -> None:
     world, split = training_set(kind, 12, 0.5)
-    sampled = {row["node"]: row["value"] for row in MemoriserConfig(world=world, split=split).rows()
+    sampled = {row["region"]: row["value"] for row in SampledNearestLabel(world=world, split=split).rows()
                if row["instrument"] == "darkest.both"}  # fmt: skip
-    exact = {row["instrument"]: row["value"] for row in RecallBySizeConfig(sizes=(12,), shares=(0.5,)).rows()
-             if row["node"] == named(kind, 12, 0.5)}  # fmt: skip
-    assert sampled[SEEN] == pytest.approx(exact["recall.seen"], abs=0.04)  # ties fall as they fall
-    assert sampled[HELD_OUT] == exact["recall.held out"] == 0
+    exact = accuracy_of(NearestLabelBySize(sizes=(12,), shares=(0.5,)))
+    assert sampled[SEEN] == pytest.approx(exact[kind, 12, 0.5, SEEN], abs=0.04)  # ties fall as they fall
+    assert sampled[HELD_OUT] == exact[kind, 12, 0.5, HELD_OUT] == 0
 
 
 def test_budgets() -> None:
@@ -170,15 +173,28 @@ def test_budgets() -> None:
     full = EXPERIMENT.budgets["full"]
     assert full.seeds >= 5
     assert len(full.arms) == 2 * len(SIZES) * len(SHARES) + len(SIZES) + 1
+    columns = EXPERIMENT.arm_columns(full.arms)
+    assert columns["stripes-24-0"] == {"model": TRAINED, "kind": WITH, "pixels": 24, "share": 0.0}
+    assert columns["bumps-16-0.25"] == {"model": TRAINED, "kind": WITHOUT, "pixels": 16, "share": 0.25}
+    assert columns[NEAREST] == {"model": NEAREST}
 
 
-def test_the_figure_is_drawn_from_any_part_of_the_table() -> None:
+def test_the_figures_are_drawn_from_any_part_of_the_table() -> None:
     config = EXPERIMENT.budgets["smoke"].arms[named(WITH, 8, 0.2)]
-    whole = table(the_paper, seeds=2)
-    for found in (whole, whole.filter(pl.col("arm").str.starts_with(WITH)), table(recalls, 1), make_table([])):
-        assert len(EXPERIMENT.draw(found, config)["figure"].figure.axes) == 6
+    whole, empty = table(the_paper, seeds=2), make_table([], COLUMNS)
+    assert EXPERIMENT.draw is not None
+    for found in (whole, whole.filter(pl.col("kind") == WITH), table(nearest_label, 1), empty):
+        drawn = EXPERIMENT.draw(found, config)
+        assert [len(drawing.figure.axes) for drawing in drawn.values()] == [4, 2]
 
 
-def test_the_null_of_recall_is_near_two() -> None:
+def test_numbers_of_the_findings() -> None:
+    found = numbers(table(the_paper))
+    assert found["sizes"] == "12, 16, 24 and 32"
+    assert found["baseline_slope"] == pytest.approx(2.1, abs=0.05)
+    assert found["crossings"] == "80%, 80%, 80% and 80%"
+
+
+def test_the_slope_of_the_nearest_label_is_near_two() -> None:
     found = {n: needed({bumps(n, share): 0.8 * share for share in np.linspace(0.5, 1, 101)}) for n in SIZES}
     assert slopes({0: found})[0] == pytest.approx(2.09, abs=0.02)

@@ -25,6 +25,7 @@ from recombine.studies.bumps.percolation_theory.claims import (
     curves_of,
     neighbours_of,
 )
+from recombine.studies.bumps.percolation_theory.figure_map import map_of_critical
 from recombine.studies.bumps.percolation_theory.findings import numbers
 from recombine.studies.bumps.percolation_theory.simulation import COLUMNS, PercolationConfig
 from recombine.theory.percolation.lattice import largest_components, link
@@ -261,7 +262,7 @@ def test_figures_of_smoke_are_drawn(smoke: pl.DataFrame) -> None:
 
 def test_the_map_says_what_was_found() -> None:
     rows = rising((0.3, 0.005), 0.25, 20) + rising((0.1, 0.005), 2.0, 0) + rising((1.5, 0.005), -1.0, 592)
-    drawn = figures.map_of_critical(make_table(rows, COLUMNS), 32)
+    drawn = map_of_critical(make_table(rows, COLUMNS), 32)
     assert {"0.25", "never", "at once", "z = 0"} <= set(words(drawn).splitlines())
 
 

@@ -1,4 +1,4 @@
-"""The figure of how many images a model of bumps needs (Liang et al. 2024, Fig 5)."""
+"""Figures of how many images a model of bumps needs (Liang et al. 2024, Fig 5)."""
 
 from __future__ import annotations
 
@@ -16,152 +16,166 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, count_text
-from recombine.lab.report.kit.curves import draw_mean
-from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.curves import band_caption, draw_mean, mean_and_band
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.rules import mean
 from recombine.lab.table import Curve
+from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.efficiency.claims import (
-    HELD,
+    FEWEST_SIZES,
     LEVEL,
-    MARGIN,
-    WITH,
-    WITHOUT,
-    Counted,
-    Judged,
-    Labels,
-    cells,
+    Accuracy,
+    Needed,
+    images_needed,
+    medians,
     responses,
-    sizes_needed,
     slope_text,
+    slopes,
     stripes_alone,
 )
-from recombine.worlds.bumps import BumpsWorld
-from recombine.worlds.holdouts import LabelSplit, Square
+from recombine.studies.bumps.efficiency.training_sets import MARGIN, WITH, WITHOUT, training_set
 
 NAMES = {WITH: "with stripes", WITHOUT: "bumps alone"}
-LINES: tuple[tuple[str, Counted, Judged, str, str], ...] = (  # kind, what is counted, what is right, colour, name
-    (WITHOUT, "2D", "place", "#D55E00", "bumps alone"),
-    (WITH, "2D", "place", "#0072B2", "with stripes, bumps counted"),
-    (WITH, "2D", "bump", "#0072B2", "and a bump is there"),
-    (WITH, "all", "place", "#56B4E9", "with stripes, all counted"),
+LINES = (  # what is counted, colour, name
+    (Accuracy(WITHOUT), "#D55E00", "bumps alone"),
+    (Accuracy(WITH), "#0072B2", "with stripes, bumps counted"),
+    (Accuracy(WITH, judged="bump"), "#0072B2", "and a bump is there"),
+    (Accuracy(WITH, counted="all"), "#56B4E9", "with stripes, all counted"),
 )
-ASKED: tuple[Labels, ...] = ("all", "all", "held out", "held out")
-TITLES: dict[Labels, str] = {"all": "All labels", "held out": "Held-out labels"}
 DASHES = (0, (4, 1.5))
-NONE = 2  # where models that saw no bump are drawn on the axis of images
-SHOWN = (0.2, 20)  # the share and the size of the picture of labels
+NONE = 2  # where models trained on no bump are drawn on the axis of images
+SHOWN = (20, 0.2)  # the size and the share of the picture of labels
+
+
+def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+    """Accuracy over the number of images, and the number needed over N; the same of held-out labels alone."""
+    return {
+        "figure": Drawing(
+            figure(table),
+            "Accuracy over the number of images of bumps, with lone stripes and without, for each size of the canvas; "
+            "images needed for 60% over the size. Dotted: the nearest-label baseline.",
+        ),
+        "held-out": Drawing(held_out(table), "The same accuracy of held-out labels alone."),
+    }
 
 
 def figure(table: pl.DataFrame) -> Figure:
-    """Overall accuracy with stripes and without, images needed over N; below, the same for labels held out."""
-    found = cells(table)
-    sizes = sorted({pixels for own in found.values() for pixels in own})
-    colors = _colors(sizes)
+    """Overall accuracy with stripes and without, images needed over N, and what may be trained on."""
     with house_style():
-        drawn = Figure(figsize=(17.5, 12.4), layout="constrained")
-        panels = drawn.subplots(2, 3)
-        for axes, letter, kind, labels in zip(panels[:, :2].flat, "abde", 2 * (WITH, WITHOUT), ASKED, strict=True):
-            _draw_responses(axes, table, kind, labels, colors)
-            axes.set_title(f"{letter}   {TITLES[labels]}, {NAMES[kind]}")
-        _draw_needed(panels[0, 2], table)
-        panels[0, 2].set_title(f"c   Images needed for {LEVEL:.0%} of all labels")
-        _draw_labels(panels[1, 2])
-        panels[1, 2].set_title("f   What may be seen")
-        handles = [Line2D([], [], color=color, linewidth=3.5, label=f"N = {n}") for n, color in colors.items()]
-        handles.append(Line2D([], [], color="#666666", linewidth=2, linestyle=DASHES, label="and a bump is there"))
-        handles.append(Line2D([], [], color="#666666", linewidth=1.8, linestyle=":", label="recall of the same set"))
-        drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=2.2)
+        drawn = Figure(figsize=(15.5, 13.6), layout="constrained")
+        panels = drawn.subplots(2, 2)
+        _draw_responses(panels[0, 0], table, Accuracy(WITH), "a")
+        _draw_responses(panels[0, 1], table, Accuracy(WITHOUT), "b")
+        _draw_needed(panels[1, 0], table)
+        _draw_labels(panels[1, 1])
+        _legend(drawn, table)
         put_caption(
             drawn,
-            "(a, b, d, e) Share of labels whose sample is right in x and y, by the darkest pixel, at the end of "
-            "training, over the number of different bumps that were seen; dashed: those that are so and show a bump, "
-            "not stripes that cross; black dashes: 60%. All labels: 0.8 times those outside of the held-out square "
-            "plus 0.2 times those inside. Squares: stripes and no bump, by place (full) and as a bump (open). (c) "
-            "Where a and b pass 60%, a dot a seed, line: median; slopes of the logarithms, the mean over seeds with "
-            "its 95% interval; grey: N and N^2. Recall: the nearest label, worked out exactly.",
-            f"Thin lines: seeds. Thick: their mean. Band: its 95% interval. {seeds_text(_seeds(table))}.",
+            "(a, b) Share of labels whose sample is right in x and y, by the darkest pixel, at the end of training, "
+            "over the number of different bumps trained on; dashed: those that also show a bump, not stripes that "
+            "cross. All labels: 0.8 times those outside of the held-out square plus 0.2 times those inside. Squares: "
+            "stripes and no bump, by place (full) and as a bump (open). (c) Where a and b pass 60%, a dot a seed, "
+            "line: median; slopes of the logarithms, the mean over seeds with its 95% interval; grey: N and N².",
+            band_caption(_seeds(table)),
         )
     return drawn
 
 
-def _draw_responses(axes: Axes, table: pl.DataFrame, kind: str, labels: Labels, colors: dict[int, str]) -> None:
-    found, null = responses(table, kind, labels), responses(table, kind, labels, recall=True)
-    as_bump = responses(table, kind, labels, judged="bump")
+def held_out(table: pl.DataFrame) -> Figure:
+    """Accuracy of held-out labels, with stripes and without."""
+    with house_style():
+        drawn = Figure(figsize=(15, 7.6), layout="constrained")
+        for axes, letter, kind in zip(drawn.subplots(1, 2), "ab", (WITH, WITHOUT), strict=True):
+            _draw_responses(axes, table, Accuracy(kind, "held out"), letter)
+        _legend(drawn, table)
+        put_caption(
+            drawn,
+            "As a and b of the other figure, for labels inside of the held-out square alone.",
+            band_caption(_seeds(table)),
+        )
+    return drawn
+
+
+def _draw_responses(axes: Axes, table: pl.DataFrame, of: Accuracy, letter: str) -> None:
+    found, baseline = responses(table, of), responses(table, of.nearest)
+    as_bump = responses(table, Accuracy(of.kind, of.labels, "bump"))
+    labels = "All labels" if of.labels == "all" else "Held-out labels"
+    axes.set_title(f"{letter}   {labels}, {NAMES[of.kind]}")
     if not found:
-        return empty_panel(axes, f"not measured: {NAMES[kind]}")
+        return empty_panel(axes, f"not measured: {NAMES[of.kind]}")
+    colors = _colors(table)
     for pixels, by_seed in found.items():
-        draw_mean(axes, _curves(by_seed), colors[pixels])
-        mean = _mean(by_seed)
-        axes.plot(list(mean), list(mean.values()), "o", color=colors[pixels], markersize=5.5, zorder=4)
+        color = colors[pixels]
+        draw_mean(axes, _curves(by_seed), color)
+        axes.plot(*_mean(by_seed), "o", color=color, markersize=6, zorder=4)
         if pixels in as_bump:
-            line = _mean(as_bump[pixels])
-            axes.plot(list(line), list(line.values()), color=colors[pixels], linewidth=2, zorder=2.5, linestyle=DASHES)
-        if pixels in null:
-            line = _mean(null[pixels])
-            axes.plot(list(line), list(line.values()), ":", color=colors[pixels], linewidth=2, zorder=2)
-    if kind == WITH:
-        _draw_alone(axes, table, labels, colors)
+            axes.plot(*_mean(as_bump[pixels]), color=color, linewidth=2, zorder=2.5, linestyle=DASHES)
+        if pixels in baseline:
+            axes.plot(*_mean(baseline[pixels]), ":", color=color, linewidth=2, zorder=2)
+    for judged in ("place", "bump") if of.kind == WITH else ():
+        for pixels, values in stripes_alone(table, Accuracy(WITH, of.labels, judged)).items():
+            level, face = float(np.mean(list(values.values()))), colors[pixels] if judged == "place" else "white"
+            axes.plot(
+                NONE, level, "s", color=colors[pixels], markerfacecolor=face, markersize=10, markeredgewidth=2, zorder=4
+            )
     axes.axhline(LEVEL, color=INK, linewidth=1.2, linestyle="--", zorder=1)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: "none" if value == NONE else count_text(value)))
-    axes.set_xticks([NONE, 10, 100, 1000] if kind == WITH else [10, 100, 1000])
-    if kind == WITH:
+    axes.set_xticks([NONE, 10, 100, 1000] if of.kind == WITH else [10, 100, 1000])
+    if of.kind == WITH:
         axes.set_xlim(left=0.7 * NONE)
     axes.set_xlabel("images of bumps")
     return accuracy_axis(axes)
 
 
-def _draw_alone(axes: Axes, table: pl.DataFrame, labels: Labels, colors: dict[int, str]) -> None:
-    """Models that saw stripes and no bump, at the left: full by place, open if only bumps count."""
-    for judged in ("place", "bump"):
-        for pixels, by_seed in stripes_alone(table, labels, judged).items():
-            if by_seed and pixels in colors:
-                face = colors[pixels] if judged == "place" else "white"
-                axes.plot(
-                    NONE, float(np.mean(list(by_seed.values()))), "s", color=colors[pixels], markerfacecolor=face,
-                    markersize=9, markeredgewidth=2, zorder=4,
-                )  # fmt: skip
-
-
 def _draw_needed(axes: Axes, table: pl.DataFrame) -> None:
-    drawn, sizes = [], set()
-    for kind, counted, judged, color, name in LINES:
-        found, dashes = sizes_needed(table, kind, counted=counted, judged=judged), DASHES if judged == "bump" else "-"
-        points = _readable(found)
-        for pixels, numbers in points.items():
-            mark = {"markerfacecolor": "none"} if judged == "bump" else {"markeredgewidth": 0}
-            axes.plot([pixels] * len(numbers), numbers, "o", color=color, markersize=6, alpha=0.5, **mark)
+    drawn: dict[int, list[float]] = {}
+    for of, color, name in LINES:
+        found = images_needed(table, of)
+        points = medians(_readable(found))
+        hollow = {"markerfacecolor": "none"} if of.judged == "bump" else {"markeredgewidth": 0}
+        for own in _readable(found).values():
+            axes.plot(list(own), list(own.values()), "o", color=color, markersize=6, alpha=0.5, **hollow)
         if points:
-            medians = [float(np.median(numbers)) for numbers in points.values()]
-            label = f"{name}: {slope_text(found)}"
-            axes.plot(list(points), medians, color=color, linewidth=2.6, linestyle=dashes, label=label)
-            sizes |= set(points)
-            drawn += medians
-    null = sizes_needed(table, WITHOUT, recall=True)
-    if line := _readable(null):
-        medians = [float(np.median(numbers)) for numbers in line.values()]
-        axes.plot(list(line), medians, ":", color="#666666", linewidth=2.2, label=f"recall, bumps: {slope_text(null)}")
+            axes.plot(
+                list(points), list(points.values()), color=color, linewidth=2.6,
+                linestyle=DASHES if of.judged == "bump" else "-", label=f"{name}: {slope_text(found)}",
+            )  # fmt: skip
+            for pixels, number in points.items():
+                drawn.setdefault(pixels, []).append(number)
+    baseline = images_needed(table, Accuracy(WITHOUT).nearest)
+    if line := medians(_readable(baseline)):
+        label = f"nearest label, bumps: {slope_text(baseline)}"
+        axes.plot(list(line), list(line.values()), ":", color="#666666", linewidth=2.2, label=label)
+    axes.set_title(f"c   Images for {LEVEL:.0%} of all labels{_power(images_needed(table, Accuracy(WITHOUT)))}")
     if not drawn:
         return empty_panel(axes, f"{LEVEL:.0%} is passed at no size")
-    span = np.array([min(sizes), max(sizes)], dtype=float)
-    for power in (1, 2):
-        guide = 0.75 * min(drawn) * (span / span[0]) ** power
+    sizes = sorted(drawn)
+    span = np.array([sizes[0], sizes[-1]], dtype=float)
+    for power, name in ((1, "N"), (2, "N²")):
+        guide = 0.75 * min(map(min, drawn.values())) * (span / span[0]) ** power
         axes.plot(span, guide, color=FAINT, linewidth=1.1, zorder=1)
-        axes.text(span[1] * 1.015, guide[1], "N" if power == 1 else "N²", color="#777777", fontsize=11, va="center")
+        axes.text(span[1] * 1.015, guide[1], name, color="#777777", fontsize=13, va="center")
     axes.set(xscale="log", yscale="log", xlabel="N, side of the canvas", ylabel="images")
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(sorted(sizes), [str(size) for size in sorted(sizes)])
+    axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
-    axes.set_ylim(top=axes.get_ylim()[1] * 5)  # room for the names
-    axes.legend(loc="upper left", fontsize=10.5, handlelength=2.2)
+    axes.set_ylim(top=axes.get_ylim()[1] * 14)  # room for the names
+    axes.legend(loc="upper left", fontsize=12.5, handlelength=2.2)
     return None
 
 
+def _power(found: Needed) -> str:
+    fits = slopes(found) if len({pixels for own in found.values() for pixels in own}) >= FEWEST_SIZES else {}
+    return f": N$^{{{mean(fits):.2f}}}$, bumps alone" if fits else ""
+
+
 def _draw_labels(axes: Axes) -> None:
-    """The label space of one set: bumps seen, not seen and held out, lone stripes."""
-    share, pixels = SHOWN
-    world = BumpsWorld(pixels=pixels, pattern="bump+stripes", margin=MARGIN)
-    split = LabelSplit(step=1.0, parts=("2D", "1D"), held_out=Square.of_share(HELD, pixels), share=share)
+    """The label space of one set: bumps trained on, not trained on and held out, lone stripes."""
+    pixels, share = SHOWN
+    world, split = training_set(WITH, pixels, share)
     side = round(world.extent)
     picture = torch.zeros(side, side, dtype=torch.int64)
     for value, labels in (
@@ -177,36 +191,40 @@ def _draw_labels(axes: Axes) -> None:
     shades = ("#FFFFFF", "#EDEDED", "#F3C9A8", INK, "#9EC9E5")
     low, high = 0.5 - MARGIN, pixels + MARGIN + 0.5
     axes.imshow(picture.numpy(), cmap=ListedColormap(shades), vmin=-0.5, vmax=4.5, extent=(low, high, high, low))
-    names = {INK: f"bump, seen ({share:.0%})", "#EDEDED": "bump, not seen", "#F3C9A8": "bump, held out",
-             "#9EC9E5": "stripe, seen"}  # fmt: skip
+    names = {INK: f"bump, trained on ({share:.0%})", "#EDEDED": "bump, not trained on", "#F3C9A8": "bump, held out",
+             "#9EC9E5": "stripe, trained on"}  # fmt: skip
     handles = [Patch(facecolor=color, edgecolor=FAINT, label=name) for color, name in names.items()]
-    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, fontsize=11)
-    axes.set(xlabel="x", ylabel="y")
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
+    axes.set(xlabel="x", ylabel="y", title="d   The labels of one training set")
     axes.grid(False)
 
 
-def _readable(found: Mapping[int, Mapping[int, float]]) -> dict[int, list[float]]:
-    """{pixels: the numbers of the seeds that have one}"""
-    numbers: dict[int, list[float]] = {}
-    for own in found.values():
-        for pixels, number in own.items():
-            if 0 < number < math.inf:
-                numbers.setdefault(pixels, []).append(number)
-    return dict(sorted(numbers.items()))
+def _legend(drawn: Figure, table: pl.DataFrame) -> None:
+    handles = [Line2D([], [], color=color, linewidth=3.5, label=f"N = {n}") for n, color in _colors(table).items()]
+    handles.append(Line2D([], [], color="#666666", linewidth=2, linestyle=DASHES, label="and a bump is there"))
+    handles.append(Line2D([], [], color="#666666", linewidth=1.8, linestyle=":", label="nearest label"))
+    drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=2, columnspacing=1.4)
+
+
+def _readable(found: Mapping[int, Mapping[int, float]]) -> dict[int, dict[int, float]]:
+    """{seed: {pixels: number}}, where there is one."""
+    return {
+        seed: {pixels: number for pixels, number in own.items() if 0 < number < math.inf} for seed, own in found.items()
+    }
 
 
 def _curves(by_seed: Mapping[int, Mapping[int, float]]) -> list[Curve]:
     return [(np.array(list(own)), np.array(list(own.values()))) for own in by_seed.values()]
 
 
-def _mean(by_seed: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
-    """{images: mean over the seeds}"""
-    numbers = sorted(set().union(*by_seed.values()))
-    return {n: float(np.mean([own[n] for own in by_seed.values() if n in own])) for n in numbers}
+def _mean(by_seed: Mapping[int, Mapping[int, float]]) -> Curve:
+    at, (level, _, _) = mean_and_band(_curves(by_seed), "min-max")
+    return at, level
 
 
-def _colors(sizes: list[int]) -> dict[int, str]:
+def _colors(table: pl.DataFrame) -> dict[int, str]:
     """Bright to dark with the size."""
+    sizes = sorted(table["pixels"].drop_nulls().unique().to_list())
     shades = matplotlib.colormaps["viridis_r"](np.linspace(0.12, 0.95, max(len(sizes), 2)))
     return {size: to_hex(shade) for size, shade in zip(sizes, shades, strict=False)}
 

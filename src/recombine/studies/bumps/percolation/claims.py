@@ -7,6 +7,7 @@ right and no other. So labels that were not trained on are judged by themselves.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -229,7 +230,7 @@ def learned_sheet(table: pl.DataFrame) -> Judgement:
     return _above_at_least(gains, 0.0, missing, f"; block (untrained, pixels): {each}")
 
 
-def _above_at_least(found: dict[Any, BySeed], bound: float, missing: str, beside: str = "") -> Judgement:
+def _above_at_least(found: Mapping[Any, BySeed], bound: float, missing: str, beside: str = "") -> Judgement:
     """The judgement of "above", for the width that has the least."""
     width = least(found, missing)
     said = width if isinstance(width, str) else f"{width:g}"

@@ -15,6 +15,7 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, count_text
 from recombine.lab.report.kit.curves import band_caption, draw_mean
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.rules import BySeed
 from recombine.lab.table import Curve
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.percolation.claims import (
@@ -102,7 +103,7 @@ def sets(table: pl.DataFrame, config: BumpsRun) -> Figure:
     return drawn
 
 
-def curves_over_share(line: dict[float, dict[int, float]]) -> list[Curve]:
+def curves_over_share(line: dict[float, BySeed]) -> list[Curve]:
     """A curve over lambda for every seed."""
     seeds = sorted(set().union(*line.values()))
     return [
@@ -244,5 +245,5 @@ def _lambda_ticks(axis: Axis) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def _seeds(cells: dict[Cell, dict[int, float]]) -> int:
+def _seeds(cells: dict[Cell, BySeed]) -> int:
     return len(set().union(*cells.values())) if cells else 0
