@@ -13,7 +13,7 @@ from recombine import seeds
 from recombine.denoisers import local_machine
 from recombine.denoisers.exact import EmpiricalDenoiser
 from recombine.denoisers.local_machine import ConditionalLocalMachine
-from recombine.denoisers.local_score import LocalScoreMachine
+from recombine.denoisers.local_score import LocalScoreDenoiser
 from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError
@@ -101,7 +101,7 @@ def test_fields_as_large_as_the_image_are_the_memoriser_of_images_that_agree(cen
 def test_without_a_condition_it_is_the_local_score_machine() -> None:
     images, labels = training_set()
     machine = ConditionalLocalMachine(images, labels, GRID, 1, centring="pixel")
-    other = LocalScoreMachine(images, torch.zeros(30, 1), patch=5)  # no wider than 3 cells of 2 px
+    other = LocalScoreDenoiser(images, torch.zeros(30, 1), patch=5)  # no wider than 3 cells of 2 px
     x, level = noisy(images[:4], 0.7)
     assert torch.allclose(machine.denoise(x, level), other.denoise(x, level, torch.zeros(4, 1)), atol=1e-5)
 

@@ -76,7 +76,7 @@ def test_a_world_of_both_draws_bumps_inside_and_stripes_outside() -> None:
     assert torch.equal(world.render(torch.tensor([[22.0, 1.0]])), stripe)
 
 
-def test_what_the_network_is_told() -> None:
+def test_what_the_network_receives() -> None:
     label = torch.tensor([[8.0, 24.0]])
     assert BumpsWorld().condition(label).tolist() == [[8, 24]]
     assert BumpsWorld(encoding="scalar").condition(label).tolist() == [[-0.5, 0.5]]

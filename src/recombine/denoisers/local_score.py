@@ -1,6 +1,6 @@
-"""Machines made of a training set that see less than the whole: local scores, and scores put together.
+"""Training-free denoisers that use less than the whole image or condition: local scores, and added scores.
 
-Beside the memoriser (`denoisers.exact.EmpiricalDenoiser`), which sees the whole image and the whole condition, these
+Beside the exact denoiser (`denoisers.exact.EmpiricalDenoiser`), which uses all of the image and the condition, these
 say what locality alone, and what adding scores alone, would compose.
 """
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class LocalScoreMachine:
+class LocalScoreDenoiser:
     """Each pixel is guessed from the patch around it: the mean of that pixel over training images, weighted by how
     likely their patches at the same place are to have become this one.
 
-    "joint": images count by a Gaussian kernel of the distance between conditions, as for the memoriser. "either": by
+    "joint": images count by a Gaussian kernel of the distance between conditions, as for the exact denoiser. "either": by
     the nearest of their numbers, so that an image that is right in x or in y counts: matching factor by factor.
     """
 
@@ -36,7 +36,7 @@ class LocalScoreMachine:
         chunk: int = 256,
     ) -> None:
         if len(images) == 0 or conditions.dim() != 2 or len(conditions) != len(images):
-            raise UserError(f"a local-score machine needs images and a condition for each, not {len(images)} and "
+            raise UserError(f"a local-score denoiser needs images and a condition for each, not {len(images)} and "
                             f"{tuple(conditions.shape)}")  # fmt: skip
         if patch < 1 or patch % 2 == 0 or not kernel_width > 0:
             raise UserError(f"patch = {patch} and kernel_width = {kernel_width}: give an odd patch and a width above 0")
@@ -64,9 +64,9 @@ class LocalScoreMachine:
 
     def _patch_distance(self, x: Tensor, item: Tensor) -> Tensor:
         """Squared distance of the patches around every pixel, what lies outside left out.  # [n, items, H, W]"""
-        apart = (x[:, None] - item[None]).square().sum(2)  # [n, k, H, W]
+        distance = (x[:, None] - item[None]).square().sum(2)  # [n, k, H, W]
         area = self.patch**2
-        return torch.nn.functional.avg_pool2d(apart, self.patch, 1, self.patch // 2, count_include_pad=True) * area
+        return torch.nn.functional.avg_pool2d(distance, self.patch, 1, self.patch // 2, count_include_pad=True) * area
 
     def _log_kernel(self, start: int, condition: Tensor) -> Tensor:
         """How much each image counts for each prompt, as a logarithm.  # [n, items]"""
@@ -78,7 +78,7 @@ class LocalScoreMachine:
 class AddedScores:
     """D(x | a) + D(x | b) - D(x): the scores of two conditions added, that of none taken away.
 
-    Each part hears its own numbers of the condition.
+    Each of the two receives its part of the condition.
     """
 
     def __init__(self, one: Denoiser, other: Denoiser, neither: Denoiser, split: int = 1) -> None:

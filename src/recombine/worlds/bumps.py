@@ -37,7 +37,7 @@ class BumpsWorld(Source):
     pattern: Literal["bump", "stripes", "bump+stripes"] = "bump"  # the last: bumps inside the image, stripes outside
     periodic: bool = False  # opposite sides are joined
     margin: float = Field(default=0.0, ge=0, description="how far labels reach beyond each side of the image")
-    encoding: Literal["raw", "scalar", "periodic"] = "raw"  # what the network is told: pixels, -1 to 1, or two angles
+    encoding: Literal["raw", "scalar", "periodic"] = "raw"  # of labels in the condition: pixels, -1 to 1, or angles
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -107,7 +107,7 @@ class BumpsWorld(Source):
         return (1 - 2 * dark)[:, None].float()
 
     def condition(self, labels: Tensor) -> Tensor:
-        """What the network is told.  # [n, sum(condition_widths)]"""
+        """The condition that the network receives.  # [n, sum(condition_widths)]"""
         self.check_labels(labels)
         if self.encoding == "raw":
             return labels.float()

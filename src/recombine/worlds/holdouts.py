@@ -75,7 +75,7 @@ class Square(Settings):
 class Blocks(Settings):
     """All but blocks of the image, one in every row and column of blocks: columns of block i are seen with the rows of
     block order[i] alone. Shuffled, a block's columns and rows lie anywhere in the image, in random orders of this seed.
-    Joined, the first column of each block is seen with the first row of the next block instead of its own: as many to
+    Joined, the first column of each block is seen with the first row of the next block instead: as many to
     every row and column, and one label leads from each block to the next.
     """
 

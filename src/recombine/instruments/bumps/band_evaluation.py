@@ -1,7 +1,7 @@
 """Where a band is held out, models are asked across it at places between pixels too.
 
-The pixels have few middles in a narrow band (none in one of a single pixel), so a band is asked for in columns of its
-own, evenly spaced from edge to edge, and rows say by depth what is right: how far inside the band it lies.
+The pixels have few middles in a narrow band (none in one of a single pixel), so a band is asked for in further
+columns, evenly spaced from edge to edge, and rows say by depth what is right: how far inside the band it lies.
 """
 
 from __future__ import annotations

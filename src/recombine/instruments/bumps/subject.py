@@ -84,5 +84,5 @@ def place_keys(world: BumpsWorld, labels: Tensor, seed: int, number: int = 0) ->
 
 def is_known(labels: Tensor, trained: Tensor) -> Tensor:
     """Which of these labels [n, 2] were trained on, to a thousandth of a pixel.  # [n] bool"""
-    own, known = ((each.double() * 1000).round().long() @ torch.tensor([10**7, 1]) for each in (labels, trained))
-    return torch.isin(own, known)
+    asked, known = ((each.double() * 1000).round().long() @ torch.tensor([10**7, 1]) for each in (labels, trained))
+    return torch.isin(asked, known)
