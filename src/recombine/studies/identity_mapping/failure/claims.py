@@ -2,116 +2,106 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every, verdict_above
-from recombine.lab.statistics import bootstrap_interval
-from recombine.studies.identity_mapping._shared.flow_claims import count, share_like, share_rises, values
+from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
+from recombine.studies.identity_mapping._shared.flow_claims import (
+    Share,
+    all_of,
+    as_before,
+    count,
+    judge_median,
+    rises,
+    values,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
 PLOTTED = 100.0
 LONG = 400  # the scripts' time after which nothing is left to wait for
-ETAS = ("0.01", "0.001")
+LARGE, SMALL = 0.01, 0.001  # Euler's steps
 
 
-def seen(table: pl.DataFrame, arm: str, node: str, instrument: str) -> int:
-    """A number of starts, if they were followed long enough to tell."""
-    if (followed := count(table, arm, "all", "followed")) < LONG:
-        raise NotMeasured(f"followed to t = {followed}: whether a start recovers is seen by {LONG}")
-    return count(table, arm, node, instrument)
+def settled(table: pl.DataFrame, instrument: str, arm: str, **where: Any) -> int:
+    """A number of starts, if they were followed long enough to say."""
+    if (followed := count(table, "followed", arm=arm)) < LONG:
+        raise NotMeasured(f"followed to t = {followed}: whether a start recovers is known by {LONG}")
+    return count(table, instrument, arm=arm, **where)
 
 
-def recovers(table: pl.DataFrame, arm: str) -> Judgement:
-    """S12, S12b: how many starts of the exact flow learn the weakest concept."""
-    late = seen(table, arm, "flow", "late")
-    return judge_every(
-        seen(table, arm, "flow", "recovered"), seen(table, arm, "flow", "starts"), f"{late} of them after t = 100"
+def flown(instrument: str, arm: str) -> Share:
+    """How many starts of the exact flow."""
+    return lambda table: (settled(table, instrument, arm, way="flow"), settled(table, "starts", arm, way="flow"))
+
+
+def failed(arm: str, eta: float) -> Share:
+    """How many Euler runs of this step have not learned the weakest concept in the end."""
+    return lambda table: (
+        settled(table, "failed", arm, eta=eta, at="end"),
+        settled(table, "starts", arm, way="euler", eta=eta),
     )
 
 
-def unfinished(table: pl.DataFrame) -> Judgement:
-    """S12c: the share of flows that have not escaped where the paper's figure ends, with A^2."""
-    return share_like(seen(table, "A2", "flow", "late"), seen(table, "A2", "flow", "starts"), (57, 60))
+def coincide(arm: str) -> Share:
+    """In how many Euler runs failing in the end and losing semidefiniteness come together, or neither does."""
+
+    def share(table: pl.DataFrame) -> tuple[int, int]:
+        kinds = [(eta, name) for eta in (LARGE, SMALL) for name in ("both", "neither")]
+        same = sum(settled(table, name, arm, eta=eta, at="end") for eta, name in kinds)
+        return same, sum(failed(arm, eta)(table)[1] for eta in (LARGE, SMALL))
+
+    return share
+
+
+def _coincidences(table: pl.DataFrame, arm: str) -> str:
+    said = []
+    for eta in (LARGE, SMALL):
+        bad, lost, both = (settled(table, name, arm, eta=eta, at="end") for name in ("failed", "lost", "both"))
+        said.append(f"step {eta}: {bad} of {failed(arm, eta)(table)[1]} fail, {lost} are lost, {both} both")
+    return "; ".join(said)
+
+
+def _late(table: pl.DataFrame, arm: str) -> str:
+    return f"{settled(table, 'late', arm, way='flow')} of them after t = 100"
+
+
+def _of_both_steps(table: pl.DataFrame, arm: str) -> str:
+    return ", ".join("{} of {} at {}".format(*failed(arm, eta)(table), eta) for eta in (LARGE, SMALL))
 
 
 def escape(table: pl.DataFrame) -> Judgement:
-    """S12d: the median time of escape with A^2, against the end of the paper's figure."""
-    seen(table, "A2", "flow", "recovered")
-    times = values(table, "A2", "escape")
+    """The median time of escape with A^2, against the end of the paper's figure."""
+    settled(table, "recovered", "A2", way="flow")
+    times = values(table, "escape", arm="A2")
     if not len(times):
         raise NotMeasured("no start escaped")
-    interval, (low, high) = bootstrap_interval(times, np.median), np.quantile(times, [0.05, 0.95])
+    low, high = np.quantile(times, [0.05, 0.95])
     note = f"nine in ten from {low:.0f} to {high:.0f}"
-    return Judgement(float(np.median(times)), interval, len(times), verdict_above(interval, PLOTTED, len(times)), note)
+    return judge_median(times, lambda interval, n: verdict_above(interval, PLOTTED, n), note)
 
 
-def coincide(table: pl.DataFrame, arm: str) -> Judgement:
-    """S12e, S12f: in how many Euler runs failing in the end and losing semidefiniteness are the same thing."""
-    same = total = 0
-    said = []
-    for eta in ETAS:
-        node = f"euler {eta}"
-        failed, lost, both, neither, n = (
-            seen(table, arm, node, name) for name in ("failed.end", "lost.end", "both.end", "neither.end", "starts")
-        )
-        same, total = same + both + neither, total + n
-        said.append(f"step {eta}: {failed} of {n} fail, {lost} are lost, {both} both")
-    return judge_every(same, total, "; ".join(said))
-
-
-def fewer_with_small_steps(table: pl.DataFrame, arm: str) -> Judgement:
-    """S12g, S12h: by how much fewer runs fail with a tenth of the step."""
-    small, large = (
-        (seen(table, arm, f"euler {eta}", "failed.end"), seen(table, arm, f"euler {eta}", "starts"))
-        for eta in reversed(ETAS)
-    )
-    fewer, interval = share_rises(small, large)
-    n = min(small[1], large[1])
-    note = f"{large[0]} of {large[1]} at 0.01, {small[0]} of {small[1]} at 0.001"
-    return Judgement(fewer, interval, n, verdict_above(interval, 0, n), note)
-
-
-def euler_fails(table: pl.DataFrame, arm: str, before: tuple[int, int]) -> Judgement:
-    """S12i, S12j: the share of Euler runs that fail, at the scripts' step."""
-    return share_like(seen(table, arm, "euler 0.01", "failed.end"), seen(table, arm, "euler 0.01", "starts"), before)
-
-
-FAILURE = (
-    Claim(
-        "S12",
-        "followed past the figure, every start of the flow recovers, A^2 (share of starts)",
-        "failure in one start; 60 of 60 recover",
-        partial(recovers, arm="A2"),
-    ),
-    Claim("S12b", "the same with A (share of starts)", "60 of 60 recover", partial(recovers, arm="A")),
-    Claim("S12c", "most have not escaped where the figure ends, A^2 (share of starts)", "57 of 60", unfinished),
-    Claim(
-        "S12d", "the typical escape comes after the figure's end, A^2 (median time)", "118 to 121 (above 100)", escape
-    ),
-    Claim(
-        "S12e",
-        "an Euler run fails for good if and only if W stops being semidefinite, A^2 (share of runs)",
-        "1",
-        partial(coincide, arm="A2"),
-    ),
-    Claim("S12f", "the same with A (share of runs)", "1", partial(coincide, arm="A")),
-    Claim(
-        "S12g",
-        "fewer fail with a tenth of the step, A^2 (difference of shares)",
-        "above 0",
-        partial(fewer_with_small_steps, arm="A2"),
-    ),
-    Claim("S12h", "the same with A (difference of shares)", "above 0", partial(fewer_with_small_steps, arm="A")),
-    Claim(
-        "S12i",
-        "Euler runs fail as often as found before, A^2 (share of runs)",
-        "47 of 60",
-        partial(euler_fails, arm="A2", before=(47, 60)),
-    ),
-    Claim("S12j", "the same with A (share of runs)", "29 of 60", partial(euler_fails, arm="A", before=(29, 60))),
-)
+CLAIMS = (
+    Claim("S12", "followed past the figure, every start of the flow recovers, A^2 (share of starts)",
+          "failure in one start; 60 of 60 recover", all_of(flown("recovered", "A2"), lambda t: _late(t, "A2")),
+          check=True),
+    Claim("S12b", "the same with A (share of starts)", "60 of 60 recover",
+          all_of(flown("recovered", "A"), lambda t: _late(t, "A")), check=True),
+    Claim("S12c", "most have not escaped where the figure ends, A^2 (share of starts)", "57 of 60",
+          as_before(flown("late", "A2"), (57, 60))),
+    Claim("S12d", "the typical escape comes after the figure's end, A^2 (median time)", "118 to 121 (above 100)",
+          escape, check=True),
+    Claim("S12e", "an Euler run fails for good if and only if W stops being semidefinite, A^2 (share of runs)", "1",
+          all_of(coincide("A2"), lambda t: _coincidences(t, "A2")), check=True),
+    Claim("S12f", "the same with A (share of runs)", "1", all_of(coincide("A"), lambda t: _coincidences(t, "A")),
+          check=True),
+    Claim("S12g", "fewer fail with a tenth of the step, A^2 (difference of shares)", "above 0",
+          rises(failed("A2", SMALL), failed("A2", LARGE), lambda t: _of_both_steps(t, "A2")), check=True),
+    Claim("S12h", "the same with A (difference of shares)", "above 0",
+          rises(failed("A", SMALL), failed("A", LARGE), lambda t: _of_both_steps(t, "A")), check=True),
+    Claim("S12i", "Euler runs fail as often as found before, A^2 (share of runs)", "47 of 60",
+          as_before(failed("A2", LARGE), (47, 60)), check=True),
+    Claim("S12j", "the same with A (share of runs)", "29 of 60", as_before(failed("A", LARGE), (29, 60)), check=True),
+)  # fmt: skip

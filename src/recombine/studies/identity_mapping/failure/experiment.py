@@ -1,7 +1,7 @@
 """Yang et al. 2025, Fig 10: a map that seems to fail for good at a combination, and what becomes of it later.
 
 *Data.* mu = (0.7, 1.7, 3), sigma = 0.05. *Model.* W = U U^T from U uniform in (0, 0.1), with A and the scripts' A^2:
-by the exact flow on U, and as the scripts do, W by Euler's steps of 0.01, and of 0.001. *Computed.* When the weakest
+by the exact flow on U, and as in the scripts, W by Euler's steps of 0.01, and of 0.001. *Computed.* When the weakest
 concept is learned (w_11 at one half), over four times the time that is plotted; whether an Euler run ever has an
 eigenvalue below zero, which no U U^T has, and whether it has learned the concept in the end. *Asked.* Does the flow
 fail, and are the failures of Euler's steps those runs in which W stops being positive semidefinite?
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import torch
 from pydantic import Field
 
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.work import Row
 from recombine.studies.identity_mapping._shared.flows import (
     SCRIPTS_TIME,
@@ -22,21 +22,18 @@ from recombine.studies.identity_mapping._shared.flows import (
     counts,
     curve,
     evenly,
-    row,
+    per_start,
     spread_over_starts,
     steps_for,
 )
-from recombine.studies.identity_mapping.failure import claims
-from recombine.studies.identity_mapping.failure.seen import SEEN
 from recombine.theory.identity.flow import euler_on_w, flow, probe_loss, stages
 
 if TYPE_CHECKING:
-    import polars
     from torch import Tensor
 
 LEARNED = 0.5  # of w_11
 NEGATIVE = -1e-9  # an eigenvalue below it is not rounding
-LOOK = 0.2  # scripts' time from one look at an Euler run to the next
+OBSERVED = 0.2  # scripts' time from one observation of a run to the next
 TALLEST = 1e3  # a loss above it is not drawn
 
 
@@ -57,52 +54,43 @@ class FailureConfig(FlowsConfig):
         """When each start escapes; counts of each way; losses over time."""
         a, start = self.moments(), self.draw_starts()
         step, steps = steps_for(a, self.span / SCRIPTS_TIME)
-        times, weights = flow(start, a, step, steps, keep=max(1, int(LOOK / SCRIPTS_TIME / step)))
+        times, weights = flow(start, a, step, steps, keep=max(1, int(OBSERVED / SCRIPTS_TIME / step)))
         times = SCRIPTS_TIME * times
         escapes = stages(times, weights, len(a), LEARNED).majors[:, 0]  # [n]
         late = ~(escapes <= self.plotted)  # NaN is late
-        rows = counts("flow", starts=len(start), late=int(late.sum()), recovered=int(escapes.isfinite().sum()))
-        rows += counts("all", followed=self.span)
-        rows += [row(f"start {i}", "escape", time) for i, time in enumerate(escapes.tolist())]
+        recovered = int(escapes.isfinite().sum())
+        rows = counts({"starts": len(start), "late": int(late.sum()), "recovered": recovered}, way="flow")
+        rows += counts({"followed": self.span}) + per_start("escape", escapes)
         losses = probe_loss(weights, self.probe())  # [T, n]
         kept = evenly(len(times), self.moments_kept)
-        rows += spread_over_starts("flow", "loss", times[kept], losses[kept])
-        own: int | None = None
+        rows += spread_over_starts("loss", times[kept], losses[kept], way="flow")
+        chosen: int | None = None  # a start that Euler loses, while the flow goes on
         for eta in self.etas:
             counted, clock, stepped, bad = self._stepped(start, a, eta)
-            rows += counts(f"euler {eta:g}", **counted)
-            if own is None and bad.any():  # a start that Euler loses, while the flow goes on
-                own = int(bad.nonzero()[0, 0])
-                rows += curve("example flow", "loss", times[kept], losses[kept, own])
-            if own is not None:
+            rows += counted
+            if chosen is None and bad.any():
+                chosen = int(bad.nonzero()[0, 0])
+                rows += curve("example.loss", times[kept], losses[kept, chosen], way="flow")
+            if chosen is not None:
                 few = evenly(len(clock), 2 * self.moments_kept)
-                shown = stepped[few, own]
-                rows += curve(f"example euler {eta:g}", "loss", clock[few], shown.where(shown < TALLEST, torch.nan))
+                shown = stepped[few, chosen]
+                shown = shown.where(shown < TALLEST, torch.nan)
+                rows += curve("example.loss", clock[few], shown, way="euler", eta=eta)
         return rows
 
-    def _stepped(self, start: Tensor, a: Tensor, eta: float) -> tuple[dict[str, int], Tensor, Tensor, Tensor]:
-        """Which Euler runs fail and which stop being semidefinite; their losses [T, n]; who failed in the end [n]."""
+    def _stepped(self, start: Tensor, a: Tensor, eta: float) -> tuple[list[Row], Tensor, Tensor, Tensor]:
+        """Which Euler runs fail and which stop being semidefinite; times [T], losses [T, n], who failed at last [n]."""
         steps = round(self.span / eta)
-        times, weights, smallest = euler_on_w(start @ start.mT, a, eta, steps, keep=max(1, round(LOOK / eta)))
+        times, weights, smallest = euler_on_w(start @ start.mT, a, eta, steps, keep=max(1, round(OBSERVED / eta)))
         lost = ~(smallest >= NEGATIVE)  # NaN is lost too
         failed = ~(weights[..., 0, 0] >= LEARNED)
         plotted = int((times <= self.plotted).sum()) - 1
-        numbers = {"starts": len(start)}
-        for name, place in (("plotted", plotted), ("end", len(times) - 1)):
+        rows = counts({"starts": len(start)}, way="euler", eta=eta)
+        for at, place in (("plotted", plotted), ("end", len(times) - 1)):
             bad, gone = failed[place], lost[: place + 1].any(0)
-            numbers |= {
-                f"failed.{name}": int(bad.sum()), f"lost.{name}": int(gone.sum()),
-                f"both.{name}": int((bad & gone).sum()), f"neither.{name}": int((~bad & ~gone).sum()),
-            }  # fmt: skip
-        return numbers, times, probe_loss(weights, self.probe()), failed[-1]
-
-
-def draw(table: polars.DataFrame, config: FailureConfig) -> dict[str, Drawing]:
-    """Fig 10, four times as long."""
-    from recombine.studies.identity_mapping.failure import figures
-
-    caption = "The loss at the probe past the end of the paper's figure, and when the flow escapes."
-    return {"figure": Drawing(figures.figure(table, config), caption)}
+            kinds = {"failed": bad, "lost": gone, "both": bad & gone, "neither": ~bad & ~gone}
+            rows += counts({name: int(those.sum()) for name, those in kinds.items()}, way="euler", eta=eta, at=at)
+        return rows, times, probe_loss(weights, self.probe()), failed[-1]
 
 
 def _arms(**changes: Any) -> dict[str, FailureConfig]:
@@ -110,8 +98,6 @@ def _arms(**changes: Any) -> dict[str, FailureConfig]:
 
 
 EXPERIMENT = Experiment(
-    study="identity-mapping",
-    name="failure",
     question="Does a symmetric two-layer map ever fail for good at a combination?",
     figure="Yang et al. 2025, Fig 10",
     budgets={
@@ -119,13 +105,11 @@ EXPERIMENT = Experiment(
         "laptop": Budget(_arms(starts=60, etas=(0.01,)), 1, "half a minute"),
         "full": Budget(_arms(), 1, "a minute on two CPU cores; 300 starts an arm"),
     },
-    claims=claims.FAILURE,
-    draw=draw,
-    notes=(
+    columns={"way": str, "eta": float, "at": str, "start": int, "quantile": float, "time": float},
+    assumptions=(
         "Arm A2 has the scripts' A^2, element by element, in the place of A.",
-        "Time is the scripts' (twice that of gradient flow), in thousandths of a unit in the column images_seen; the "
-        "paper's figure ends at 100. A start has escaped when w_11 reaches 0.5.",
-        "W has lost semidefiniteness where an eigenvalue is below -1e-9; looked at every 0.2 of time.",
+        "Time is the scripts' (twice that of gradient flow); the paper's figure ends at 100. A start has escaped when "
+        "w_11 reaches 0.5.",
+        "W has lost semidefiniteness where an eigenvalue is below -1e-9; observed every 0.2 of time.",
     ),
-    seen=SEEN,
 )
