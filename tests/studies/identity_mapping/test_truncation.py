@@ -8,30 +8,33 @@ import pytest
 import torch
 
 from recombine.errors import UserError
-from recombine.lab.table import make_table
 from recombine.settings import override
-from recombine.studies.identity_mapping.truncation.claims import TRUNCATION
-from recombine.studies.identity_mapping.truncation.experiment import EXPERIMENT, TruncationConfig
+from recombine.studies import EXPERIMENTS
+from recombine.studies.identity_mapping.truncation.claims import CLAIMS
+from recombine.studies.identity_mapping.truncation.experiment import TruncationConfig
 from support import tables
+from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import render, words
 
+EXPERIMENT = EXPERIMENTS["identity-mapping/truncation"]
 SMALL = TruncationConfig(count=200, starts=6, datasets=2, descent={"epochs": 2})
+Row = dict[str, Any]
 
 
-def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
-    return tables.judge(TRUNCATION, claim, table)
+def judge(claim: str, rows: list[Row]) -> dict[str, Any]:
+    return tables.judge(CLAIMS, claim, by_hand(EXPERIMENT, rows))
 
 
-def shifted(shifts: Mapping[str, float], redrawn: float = 0.02, inside: float = 3.0, starts: int = 20) -> pl.DataFrame:
-    """In every arm: the shift of start 0 as told, of others 0.01; 1,000 points a dataset, these inside in the first."""
-    rows: list[tuple[Any, ...]] = []
+def shifted(shifts: Mapping[str, float], redrawn: float = 0.02, inside: float = 3.0, starts: int = 20) -> list[Row]:
+    """In every arm: the shift of start 0 as given, of others 0.01; 1,000 points a dataset, so many inside the first."""
+    rows: list[Row] = []
     for arm, shift in shifts.items():
-        counts = {("all", "points"): 1_000.0, ("dataset 0", "inside"): inside, ("dataset 1", "inside"): 0.0}
+        rows += [{"arm": arm, "instrument": "points", "value": 1_000}]
+        rows += [{"arm": arm, "instrument": "inside", "dataset": i, "value": k} for i, k in enumerate((inside, 0.0))]
         for start in range(starts):
-            counts[f"start {start}", "shift"] = shift if start == 0 else 0.01
-            counts[f"start {start}", "redrawn"] = redrawn
-        rows += [("s", "e", arm, 0, 0, node, None, instrument, value) for (node, instrument), value in counts.items()]
-    return make_table(rows)
+            moved = {"shift": shift if start == 0 else 0.01, "redrawn": redrawn}
+            rows += [{"arm": arm, "start": start, "instrument": name, "value": value} for name, value in moved.items()]
+    return rows
 
 
 # Rules
@@ -54,31 +57,25 @@ def test_one_start_of_one_setting_is_enough_to_fail() -> None:
 @pytest.mark.parametrize(("late", "verdict", "n"), [(1.04, "holds", 20), (1.08, "fails", 20), (None, "holds", 19)])
 def test_times_are_held_to_the_same_bound(late: float | None, verdict: str, n: int) -> None:
     """Start 0 learns concept 2 later by this much, or not at all; then it is left out."""
-    table = make_table(
-        [
-            ("s", "e", "released", 0, 0, f"start {i}", None, f"shift.time.{k}", late if (i, k) == (0, 2) else 1.0)
-            for i in range(20)
-            for k in (1, 2)
-        ]
-    )
-    answer = judge("S11t", table)
+    rows = tables.rows_of(1.0, arm="released", instrument="shift.time", start=range(20), concept=[1, 2])
+    rows[1]["value"] = late
+    answer = judge("S11t", rows)
     assert (answer["verdict"], answer["n"]) == (verdict, n)
-    assert tables.undecided(judge("S11u", table), "wide")
+    assert tables.undecided(judge("S11u", rows), "wide")
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, "holds"), (1.01, "holds"), (1.05, "fails")])
 def test_a_delay_is_held_against_that_of_its_own_dataset(factor: float, verdict: str) -> None:
     """Starts learn from two datasets in turn, whose delays are 1.1 and 1.2."""
-    numbers = {
-        (arm, f"start {i}", f"shift.time.{k}"): factor * (1.2 if i % 2 else 1.1)
-        for arm in ("wide", "weak", "round")
-        for i in range(20)
-        for k in (1, 2)
-    }
-    numbers |= {(arm, f"dataset {j}", f"predicted.time.{k}"): 1.1 + 0.1 * j for arm, _, _ in numbers
-                for j in (0, 1) for k in (1, 2)}  # fmt: skip
-    rows = [("s", "e", arm, 0, 0, node, None, what, value) for (arm, node, what), value in numbers.items()]
-    answer = judge("S11p", make_table(rows))
+    arms, concepts = ["wide", "weak", "round"], [1, 2]
+    rows = tables.rows_of(
+        lambda row: factor * (1.2 if row["start"] % 2 else 1.1),
+        arm=arms, instrument="shift.time", start=range(20), concept=concepts,
+    )  # fmt: skip
+    rows += tables.rows_of(
+        lambda row: 1.1 + 0.1 * row["dataset"], arm=arms, instrument="predicted.time", dataset=[0, 1], concept=concepts
+    )
+    answer = judge("S11p", rows)
     assert (answer["verdict"], answer["estimate"], answer["n"]) == (verdict, pytest.approx(factor), 20)
 
 
@@ -96,8 +93,8 @@ def test_a_shift_is_held_against_that_of_other_points(redrawn: float, verdict: s
 
 
 def test_an_empty_table_decides_nothing() -> None:
-    for claim in TRUNCATION:
-        assert tables.undecided(judge(claim.id, make_table([])))
+    for claim in CLAIMS:
+        assert tables.undecided(judge(claim.id, []))
 
 
 # Rows
@@ -108,7 +105,7 @@ def read(config: TruncationConfig, instrument: str) -> list[float]:
 
 
 def test_where_no_point_is_inside_nothing_moves() -> None:
-    config = override(SMALL, {"world.reading": "deviation"})
+    config = override(SMALL, {"world.spread_as": "deviation"})
     assert read(config, "inside") == [0.0, 0.0]
     assert set(read(config, "shift")) == {0.0}
     assert min(read(config, "redrawn")) > 0
@@ -148,38 +145,34 @@ def test_other_worlds_are_refused(changes: dict[str, Any], said: str) -> None:
 
 @pytest.fixture(scope="module")
 def smoke() -> pl.DataFrame:
-    return make_table(
-        [
-            ("s", "e", arm, 0, r["images_seen"], r["node"], None, r["instrument"], r["value"])
-            for arm, config in EXPERIMENT.budgets["smoke"].arms.items()
-            if isinstance(config, TruncationConfig)
-            for r in config.rows()
-        ]
-    )
+    return computed(EXPERIMENT, arms_of(EXPERIMENT, "smoke"))
 
 
 def test_smoke_has_what_the_claims_need(smoke: pl.DataFrame) -> None:
     """But for times: not enough is learned at smoke."""
-    for claim in TRUNCATION:
-        answer = judge(claim.id, smoke)
+    for claim in CLAIMS:
+        answer = tables.judge(CLAIMS, claim.id, smoke)
         assert answer["n"] >= 5 or claim.id in ("S11t", "S11u", "S11p")
 
 
-def test_the_full_budget_reads_sigma_both_ways() -> None:
+def test_the_full_budget_takes_sigma_both_ways() -> None:
     arms = EXPERIMENT.budgets["full"].arms
-    assert arms["label"].world.reading == "deviation"  # type: ignore[attr-defined]
-    assert arms["released"].world.reading == "variance"  # type: ignore[attr-defined]
+    assert arms["label"].world.spread_as == "deviation"  # type: ignore[attr-defined]
+    assert arms["released"].world.spread_as == "variance"  # type: ignore[attr-defined]
     assert arms["wide relu"].net.activation == "relu"  # type: ignore[attr-defined]
     assert all(arms[arm].starts >= 200 for arm in ("label", "released", "wide", "weak", "round"))  # type: ignore[attr-defined]
 
 
-def test_the_figure_says_how_many_points_are_inside(smoke: pl.DataFrame) -> None:
-    figure = EXPERIMENT.draw(smoke, None)["figure"].figure
-    render(figure)
-    text = words(figure)
-    assert "0.00% of points inside" in text
-    assert "n = 6 starts (f: 5)" in text
+def test_the_figures_say_how_many_points_are_inside(smoke: pl.DataFrame) -> None:
+    drawn = EXPERIMENT.draw(smoke, None)
+    for drawing in drawn.values():
+        render(drawing.figure)
+    text = " ".join(words(drawn["figure"].figure).split())
+    assert "0.00% inside" in text
+    assert "n = 6 starts (ReLU: 5)" in text
+    assert len(drawn["paths"].figure.axes) == 4
 
 
 def test_a_figure_of_nothing_says_so() -> None:
-    assert "not measured" in words(EXPERIMENT.draw(make_table([]), None)["figure"].figure)
+    for drawing in EXPERIMENT.draw(by_hand(EXPERIMENT, []), None).values():
+        assert "not measured" in words(drawing.figure)

@@ -1,4 +1,4 @@
-"""Yang et al. 2025, Figs 15 and 16: do a few training points near the probe carry it?
+"""Yang et al. 2025, Figs 15 and 16: does the answer to the probe depend on a few training points near it?
 
 *Data.* Two concepts and the origin in 64 dimensions, as released; then the same points, but those within min(mu) / 2 of
 the probe drawn again until they are outside; and, as a yardstick, other points of the same law. *Model.* One linear
@@ -15,18 +15,18 @@ import torch
 from pydantic import Field
 
 from recombine.errors import UserError
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.work import Row
-from recombine.studies.identity_mapping._shared.flows import row
+from recombine.studies.identity_mapping._shared.flows import per_start, row
 from recombine.studies.identity_mapping._shared.released import LEARNED, NetsConfig, Paths, spaced
-from recombine.studies.identity_mapping.truncation import claims
-from recombine.studies.identity_mapping.truncation.seen import SEEN
+from recombine.theory.identity.curves import first_times
 from recombine.theory.identity.flow import affine
-from recombine.theory.identity.linear_denoiser import first_times
 
 if TYPE_CHECKING:
-    import polars
     from torch import Tensor
+
+
+CONCEPTS = (1, 2)
 
 
 class TruncationConfig(NetsConfig):
@@ -48,29 +48,25 @@ class TruncationConfig(NetsConfig):
         radius = min(self.world.signals) / 2
         drawn = [self.world.points(self.count, seed) for seed in self.data_seeds()]
         inside = [int(((points - probe).norm(dim=1) < radius).sum()) for points in drawn]
-        rows = [row(f"dataset {number}", "inside", float(found)) for number, found in enumerate(inside)]
-        rows.append(row("all", "points", float(len(drawn[0]))))
-        rows += [row("all", f"probe.{k}", float(probe[k - 1])) for k in (1, 2)]
+        rows = [row("inside", found, dataset=number) for number, found in enumerate(inside)]
+        rows += [row("points", len(drawn[0])), *(row("probe", float(probe[k - 1]), concept=k) for k in CONCEPTS)]
 
         whole = self.paths(probe[None])
         # Where no point is inside, the truncated points are the same points.
         cut = self.paths(probe[None], self.world.replace(truncated=True)) if any(inside) else whole
         other = self.paths(probe[None], kind="other points")
         for instrument, path in (("shift", cut), ("redrawn", other)):
-            shifts = (path.answers - whole.answers)[:, :, 0].norm(dim=-1).amax(0) / probe.norm()  # [n]
-            rows += [row(f"start {start}", instrument, shift) for start, shift in enumerate(shifts.tolist())]
-            later = (self._times(path) / self._times(whole)).tolist()  # [n, 2]
-            rows += [
-                row(f"start {start}", f"{instrument}.time.{k}", ratios[k - 1])
-                for start, ratios in enumerate(later)
-                for k in (1, 2)
-            ]
-        kept = spaced(len(whole.epochs), self.moments)
+            rows += per_start(instrument, (path.answers - whole.answers)[:, :, 0].norm(dim=-1).amax(0) / probe.norm())
+            later = self._times(path) / self._times(whole)  # [n, 2]
+            rows += [each for k in CONCEPTS for each in per_start(f"{instrument}.time", later[:, k - 1], concept=k)]
         for name, path in (("whole", whole), ("cut", cut)):
             median = path.answers[:, :, 0, :2].median(1).values  # [T, 2]
-            for moment in kept:
-                epoch, values = float(path.epochs[moment]), median[moment].tolist()
-                rows += [row(name, f"f.{k}", values[k - 1], epoch) for k in (1, 2)]
+            rows += [
+                row("answer.median", float(median[moment, k - 1]), points=name, concept=k,
+                    epoch=float(path.epochs[moment]))
+                for moment in spaced(len(whole.epochs), self.moments)
+                for k in CONCEPTS
+            ]  # fmt: skip
         return rows + self._predicted() + self._cloud(drawn[0], radius)
 
     def _times(self, path: Paths) -> Tensor:
@@ -88,38 +84,30 @@ class TruncationConfig(NetsConfig):
             learned = []
             for world in (flat, flat.replace(truncated=True)):
                 points = world.points(self.count, seed)
-                seen = torch.cat([points, torch.ones_like(points[:, :1])], 1)
-                moments = seen.T @ seen / len(seen)  # [3, 3]
+                inputs = torch.cat([points, torch.ones_like(points[:, :1])], 1)
+                moments = inputs.T @ inputs / len(inputs)  # [3, 3]
                 theta = affine(moments, points.new_zeros(1, 2, 3), epochs * self.time_per_epoch)[:, 0]
                 learned.append(first_times(epochs, theta @ probe, LEARNED * flat.probe()))
             later = (learned[1] / learned[0]).tolist()
-            rows += [row(f"dataset {number}", f"predicted.time.{k}", later[k - 1]) for k in (1, 2)]
+            rows += [row("predicted.time", later[k - 1], dataset=number, concept=k) for k in CONCEPTS]
         return rows
 
     def _cloud(self, points: Tensor, radius: float) -> list[Row]:
         """A hundred points of each cluster, for the eye."""
         probe, few = self.world.probe(), min(100, self.count)
-        seen = torch.cat([part[:few] for part in points.reshape(self.world.clusters, self.count, -1)])
-        inside = ((seen - probe).norm(dim=1) < radius).tolist()
+        shown = torch.cat([part[:few] for part in points.reshape(self.world.clusters, self.count, -1)])
+        inside = ((shown - probe).norm(dim=1) < radius).tolist()
         return [
-            row(f"{'inside' if near else 'outside'} {number}", f"x.{k}", place[k - 1])
-            for number, (place, near) in enumerate(zip(seen[:, :2].tolist(), inside, strict=True))
-            for k in (1, 2)
+            row("x", place[k - 1], point=number, inside=near, concept=k)
+            for number, (place, near) in enumerate(zip(shown[:, :2].tolist(), inside, strict=True))
+            for k in CONCEPTS
         ]
-
-
-def draw(table: polars.DataFrame, config: TruncationConfig) -> dict[str, Drawing]:
-    """Figs 15 and 16, beside the points."""
-    from recombine.studies.identity_mapping.truncation import figures as drawings_truncation
-
-    caption = "Paths of the answer to the probe with and without the training points near it, and how much they differ."
-    return {"figure": Drawing(drawings_truncation.figure(table), caption)}
 
 
 def arms(like: TruncationConfig, relu: int, epochs: int) -> dict[str, TruncationConfig]:
     """The labelled and the released sigma, and where truncation bites: wide clusters, weak signals; one with ReLU."""
     settings: dict[str, dict[str, Any]] = {
-        "label": {"reading": "deviation"},
+        "label": {"spread_as": "deviation"},
         "released": {},
         "wide": {"spreads": (0.5, 0.5)},
         "weak": {"signals": (0.5, 1.0), "spreads": (0.5, 0.5)},
@@ -137,27 +125,23 @@ LAPTOP = TruncationConfig(
 )
 
 EXPERIMENT = Experiment(
-    study="identity-mapping",
-    name="truncation",
-    question="Does the answer to the probe rest on the few training points that lie near it?",
+    question="Does the answer to the probe depend on the few training points that lie near it?",
     figure="Yang et al. 2025, Figs 15 and 16",
     budgets={
         "smoke": Budget(arms(TruncationConfig(count=100, starts=6, datasets=2), 5, 2), 1, "seconds; proves the path"),
         "laptop": Budget(arms(LAPTOP, 10, 20), 1, "40 starts in 16 dimensions, seconds"),
         "full": Budget(arms(TruncationConfig(), 20, 12), 1, "200 starts, two minutes on two CPU cores"),
     },
-    claims=claims.TRUNCATION,
-    draw=draw,
-    notes=(
-        "images_seen counts thousandths of an epoch of 118 steps.",
+    columns={"start": int, "dataset": int, "point": int, "inside": bool, "points": str, "concept": int, "epoch": float},
+    assumptions=(
+        "An epoch is 118 steps.",
         "label: sigma 0.05 as a standard deviation, as figures are labelled; released: as a variance, as the code has "
         "it. wide: variance 0.5; weak: the same with mu (0.5, 1); round: mu (2, 2), variance 1.",
         "A point inside is drawn again; all others, their order and the start are the same, so that paths differ by "
         "truncation alone. Redrawn: the same start, all points drawn anew, none cut.",
-        "Unchanged is read as: the largest distance between the two paths of a start is below 5% of |probe|. A path "
-        "can be the same and be walked later: S11t and S11u, added after a first look, hold the times to the same 5%.",
+        "Unchanged means: the largest distance between the two paths of a start is below 5% of |probe|. A path "
+        "can be the same and be walked later: S11t and S11u, added after a first run, hold the times to the same 5%.",
         "S11p, also added, compares the delay with that of the affine form on the truncated points' own second "
-        "moments. Intervals are over starts; there are four datasets, as the bands in panel g show.",
+        "moments. Intervals are over starts; there are four datasets, as the bands of starts show.",
     ),
-    seen=SEEN,
 )
