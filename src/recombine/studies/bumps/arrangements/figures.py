@@ -1,4 +1,6 @@
-"""The figure of five arrangements of labels, and of what four accounts expect of them."""
+"""Figures of five arrangements of labels, and of what four hypotheses predict of them."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 
@@ -9,121 +11,149 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recombine.instruments.bumps.place_evaluation import EACH
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.bars import draw_bar
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
-from recombine.studies.bumps._shared.accounts import ACCOUNTS, GRAPH, LINES, NEAR, OVERLAP
-from recombine.studies.bumps._shared.bar_figure import bar
+from recombine.lab.rules import mean
+from recombine.lab.table import select
+from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.arrangements.claims import (
-    APART,
     ARMS,
     BLOCKS,
     GRID,
     JOINED,
+    PIECES,
     RANDOM,
+    accuracy,
     errors_of,
-    sets_of,
-    told,
-    unseen,
+    predicted,
+    random_arms,
 )
+from recombine.studies.bumps.arrangements.experiment import splits
+from recombine.studies.bumps.arrangements.hypotheses import GRAPH, HYPOTHESES, LINES, NEAR, OVERLAP
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 
-NAMES = {RANDOM: "at random", APART: "scattered, in pieces", JOINED: "scattered, joined", BLOCKS: "in blocks",
+NAMES = {RANDOM: "at random", PIECES: "scattered pieces", JOINED: "scattered, joined", BLOCKS: "in blocks",
          GRID: "on a grid"}  # fmt: skip
-ACCOUNT_NAMES = {OVERLAP: "overlap", NEAR: "near", LINES: "row and column seen", GRAPH: "row and column joined"}
+HYPOTHESIS_NAMES = {OVERLAP: "overlap", NEAR: "near", LINES: "row and column trained", GRAPH: "row and column joined"}
 COLORS = {OVERLAP: "#D55E00", NEAR: "#E69F00", LINES: "#56B4E9", GRAPH: "#0072B2"}
 MARKS = {OVERLAP: "v", NEAR: "s", LINES: "D", GRAPH: "o"}
 GREY, DOT = "#8C8C8C", "#0072B2"
 
 
-def figure(table: pl.DataFrame, world: BumpsWorld, splits: Mapping[str, LabelSplit]) -> Figure:
-    """Maps of the five arrangements; what is right beside what is expected; the same of random sets."""
-    others = sets_of(table)
+def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+    """What is right beside what four hypotheses predict, and where bumps are right in each arrangement."""
+    return {
+        "figure": Drawing(
+            figure(table),
+            "What is right of the places not trained on, and what four hypotheses predict, for five arrangements of "
+            "as many labels and for random sets.",
+        ),
+        "places": Drawing(
+            places(table, config.world, splits(config.world.pixels)), "Where bumps are right, place by place."
+        ),
+    }
+
+
+def figure(table: pl.DataFrame) -> Figure:
+    """What is right beside what is predicted: five arrangements, and random sets."""
+    others = random_arms(table)
     with house_style():
-        drawn = Figure(figsize=(19, 10.6), layout="constrained")
-        grid = drawn.add_gridspec(2, 10)
-        for place, arm in enumerate(ARMS):
-            axes = drawn.add_subplot(grid[0, 2 * place : 2 * place + 2])
-            axes.set_title(f"{'abcde'[place]}   {NAMES[arm].capitalize()}")
-            _draw_places(axes, table, arm, world, splits[arm])
-        _draw_arms(drawn.add_subplot(grid[1, :6]), table)
-        _draw_sets(drawn.add_subplot(grid[1, 6:]), table, others)
+        drawn = Figure(figsize=(17, 8.2), layout="constrained")
+        arranged, at_random = drawn.subplots(1, 2, width_ratios=(1.35, 1))
+        _draw_arms(arranged, table)
+        _draw_sets(at_random, table, others)
         handles = [
-            Line2D([], [], color=COLORS[each], marker=MARKS[each], linestyle="", markersize=10, markeredgecolor="white",
-                   label=ACCOUNT_NAMES[each])
-            for each in ACCOUNTS
+            Line2D([], [], color=COLORS[each], marker=MARKS[each], linestyle="", markersize=12, markeredgecolor="white",
+                   label=HYPOTHESIS_NAMES[each])
+            for each in HYPOTHESES
         ]  # fmt: skip
-        drawn.legend(handles=handles, loc="outside upper center", ncols=4, title="Expected if it is")
+        drawn.legend(handles=handles, loc="outside upper center", ncols=4, title="predicted, if what counts is")
         put_caption(
             drawn,
-            "(a to e) Share of samples that are right, white to black, at each place; dots: labels that were seen. The "
-            "random set is that of seed 0, the others are the mean over seeds. (f) What is right of all places never "
-            "seen, grey, dots are seeds, and what each account expects; recall of the nearest label: 0. (g) The random "
-            f"sets of `percolation` and `efficiency` ({len(others)} here), each the mean over seeds; on the line if an "
-            "account is right; in brackets how far it is off on the mean. Fine estimate, end of training, "
+            "(a) What is right of all places not trained on, grey, dots are seeds, line: 95% interval; and what each "
+            "hypothesis predicts; the nearest-label baseline has 0. (b) The random sets of `percolation` and "
+            f"`efficiency` ({len(others)} here), each the mean over seeds; on the line if a hypothesis is right; in "
+            "brackets how far it is off on the mean. Fine estimate, end of training, "
             f"{seeds_text(table['seed'].n_unique())}.",
         )
     return drawn
 
 
+def places(table: pl.DataFrame, world: BumpsWorld, sets: Mapping[str, LabelSplit]) -> Figure:
+    """A map of every arrangement: the share of samples that are right at each place."""
+    with house_style():
+        drawn = Figure(figsize=(16, 11.4), layout="constrained")
+        panels = drawn.subplots(2, 3).flatten()
+        for letter, axes, arm in zip("abcde", panels, ARMS, strict=False):
+            found = accuracy(table, arm)
+            axes.set_title(f"{letter}   {NAMES[arm].capitalize()}" + (f": {mean(found):.2f}" if found else ""))
+            _draw_places(axes, table, arm, world, sets[arm])
+        panels[-1].set_axis_off()
+        put_caption(
+            drawn,
+            "Share of samples that are right, white to black, at each place; dots: labels trained on. Titles: the mean "
+            "over places not trained on. The random set is that of seed 0, the others are the mean over seeds.",
+        )
+    return drawn
+
+
 def _draw_places(axes: Axes, table: pl.DataFrame, arm: str, world: BumpsWorld, split: LabelSplit) -> None:
-    own = table.filter((pl.col("arm") == arm) & (pl.col("instrument") == f"{EACH}.fine"))
-    if arm == RANDOM:
-        own = own.filter(pl.col("seed") == 0)
-    if not own.height:
+    rows = select(table, f"{EACH}.fine", arm=arm, **({"seed": 0} if arm == RANDOM else {}))
+    if not rows.height:
         return empty_panel(axes, "not measured")
     picture = np.full((world.pixels, world.pixels), np.nan)
-    for node, value in own.group_by("node").agg(pl.col("value").mean()).iter_rows():
-        x, y = (round(float(part)) - 1 for part in node.split(","))
-        picture[y, x] = value
+    for x, y, value in rows.group_by("x", "y").agg(pl.col("value").mean()).iter_rows():
+        picture[round(y) - 1, round(x) - 1] = value
     edge = world.pixels + 0.5
     axes.imshow(picture, cmap="Greys", vmin=0, vmax=1.25, extent=(0.5, edge, edge, 0.5))
-    seen = (split.labels(world, 0) - world.margin).numpy()
-    axes.plot(*seen.T, "o", color=DOT, markersize=72 / world.pixels, markeredgecolor="white")
+    trained = (split.labels(world, 0) - world.margin).numpy()
+    axes.plot(*trained.T, "o", color=DOT, markersize=120 / world.pixels, markeredgecolor="white")
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
     return None
 
 
 def _draw_arms(axes: Axes, table: pl.DataFrame) -> None:
-    axes.set_title("f   What was never seen")
-    found = {arm: list(unseen(table, arm).values()) for arm in ARMS}
+    errors = {each: mean(found) for each in HYPOTHESES if (found := errors_of(table, each, ARMS))}
+    off = f": off by {min(errors.values()):.2f} to {max(errors.values()):.2f}" if errors else ""
+    axes.set_title(f"a   Five arrangements{off}")
+    found = {arm: list(accuracy(table, arm).values()) for arm in ARMS}
     if not any(found.values()):
         return empty_panel(axes, "not measured: any arrangement")
     for place, (arm, values) in enumerate(found.items()):
         if values:
-            bar(axes, place, 0.5, GREY, values, None)
-        for number, account in enumerate(ACCOUNTS):
-            expected = list(told(table, account, arm).values())
-            if expected:
+            draw_bar(axes, place, values, 0.5, GREY)
+        for number, hypothesis in enumerate(HYPOTHESES):
+            if expected := predicted(table, hypothesis, arm):
                 axes.plot(
-                    place + 0.17 * (number - 1.5), float(np.mean(expected)), MARKS[account], color=COLORS[account],
-                    markersize=12, markeredgecolor="white", zorder=5, clip_on=False,
+                    place + 0.17 * (number - 1.5), mean(expected), MARKS[hypothesis], color=COLORS[hypothesis],
+                    markersize=13, markeredgecolor="white", zorder=5, clip_on=False,
                 )  # fmt: skip
-    axes.set_xticks(range(len(ARMS)), [NAMES[arm].replace(", ", ",\n") for arm in ARMS])
+    axes.set_xticks(range(len(ARMS)), [name.replace(" ", "\n", 1) for name in NAMES.values()])
     axes.grid(False, axis="x")
-    accuracy_axis(axes)
-    return None
+    return accuracy_axis(axes)
 
 
 def _draw_sets(axes: Axes, table: pl.DataFrame, others: list[str]) -> None:
-    axes.set_title("g   Random sets")
-    drawn = []
-    for account in ACCOUNTS:
+    axes.set_title("b   Random sets")
+    drawn = False
+    for hypothesis in HYPOTHESES:
         points = [
-            (float(np.mean(list(expected.values()))), float(np.mean(list(found.values()))))
-            for name in others
-            if (expected := told(table, account, name)) and (found := unseen(table, name))
+            (mean(expected), mean(found))
+            for arm in others
+            if (expected := predicted(table, hypothesis, arm)) and (found := accuracy(table, arm))
         ]
         if points:
-            errors = list(errors_of(table, account, others).values())
-            off = f" ({np.mean(errors):.2f})" if errors else ""
-            drawn.append(f"{ACCOUNT_NAMES[account]}{off}")
-            axes.plot(*np.array(points).T, MARKS[account], color=COLORS[account], markersize=8, alpha=0.85,
-                      markeredgecolor="white", label=drawn[-1])  # fmt: skip
+            errors, drawn = errors_of(table, hypothesis, others), True
+            off = f" ({mean(errors):.2f})" if errors else ""
+            axes.plot(*np.array(points).T, MARKS[hypothesis], color=COLORS[hypothesis], markersize=9, alpha=0.85,
+                      markeredgecolor="white", label=f"{HYPOTHESIS_NAMES[hypothesis]}{off}")  # fmt: skip
     if not drawn:
         return empty_panel(axes, "random sets are those of full")
     axes.plot([0, 1], [0, 1], color="#666666", linewidth=1.2, zorder=1)
-    axes.set(xlim=(-0.03, 1.03), xlabel="expected share of what was never seen")
-    axes.legend(loc="lower right", fontsize=11)
+    axes.set(xlim=(-0.03, 1.03), xlabel="predicted share right")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, fontsize=13, handletextpad=0.2)
     return accuracy_axis(axes, "found")

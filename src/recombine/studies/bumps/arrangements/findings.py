@@ -1,0 +1,19 @@
+"""Numbers of the findings that no claim holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recombine.lab.rules import mean
+from recombine.studies.bumps.arrangements.claims import ARMS, CLOSE, accuracy
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+    """The share right of what was not trained on, by both estimates."""
+    found: dict[str, float | str] = {"close": CLOSE}
+    for arm in ARMS:
+        found |= {f"acc_{arm}": mean(accuracy(table, arm)), f"dark_{arm}": mean(accuracy(table, arm, "darkest"))}
+    return found
