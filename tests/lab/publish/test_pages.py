@@ -10,7 +10,14 @@ from recombine import studies
 from recombine.errors import RunFailed
 from recombine.lab.experiment import Plan, make_plan
 from recombine.lab.publish.evidence import publish
-from recombine.lab.publish.pages import experiment_page, outcome_of, scoreboard, scoreboard_page, write_scoreboard
+from recombine.lab.publish.pages import (
+    experiment_page,
+    outcome_of,
+    scoreboard,
+    scoreboard_page,
+    with_totals,
+    write_scoreboard,
+)
 from recombine.lab.store import Store
 from recombine.studies import EXPERIMENTS
 
@@ -126,3 +133,9 @@ def test_a_wrong_row_is_one_line(own_study: Path, tmp_path: Path, wrong: str, co
 
 def test_the_committed_scoreboard_is_the_one_that_the_evidence_gives() -> None:
     assert (RESULTS / "README.md").read_text(encoding="utf-8") == scoreboard_page(RESULTS)
+
+
+def test_the_totals_in_the_readme_are_those_of_the_scoreboard() -> None:
+    text = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
+    assert text == with_totals(text, scoreboard(RESULTS))
+    assert "| reproduces |" in text

@@ -22,6 +22,7 @@ from recombine.lab.publish.replication import other_verdict, read_replication, r
 from recombine.lab.report.findings import findings_of, own_numbers, render_findings
 from recombine.lab.table import read_table
 
+BEGIN, END = "<!-- scoreboard -->", "<!-- /scoreboard -->"
 OUTCOMES = ("reproduces", "partly", "no", "not measured")
 _FIELDS = {"paper", "figure", "says", "experiment", "claims", "found"}
 
@@ -105,8 +106,17 @@ def _facts(source: Mapping[str, Any]) -> list[str]:
 
 
 def write_scoreboard(results: Path) -> None:
-    """Renew the scoreboard."""
+    """Renew the scoreboard, and its totals in the project's own README if that has a place for them."""
     write_whole(results / "README.md", scoreboard_page(results))
+    readme = results.parent / "README.md"
+    if readme.is_file() and BEGIN in (text := readme.read_text(encoding="utf-8")):
+        write_whole(readme, with_totals(text, scoreboard(results)))
+
+
+def with_totals(text: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """A text with the totals of the scoreboard between its marks."""
+    before, _, rest = text.partition(BEGIN)
+    return "\n".join([before + BEGIN, *_totals(rows), END + rest.partition(END)[2]])
 
 
 def scoreboard_page(results: Path) -> str:
@@ -133,7 +143,7 @@ def scoreboard(results: Path) -> list[dict[str, Any]]:
     """Every row of the scoreboard: paper, figure, says, experiment, outcome, found."""
     from recombine.studies import study_folders
 
-    paths = [path for root in study_folders() for path in sorted(root.glob("*/scoreboard.yaml"))]
+    paths = [path for root in study_folders() for path in sorted(root.glob("*/**/scoreboard.yaml"))]
     verdicts = {
         claim["claim"]: claim
         for path in sorted(results.glob("*/*/claims.json"))
