@@ -1,0 +1,48 @@
+"""Numbers of the findings that take more than a look into the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recombine.lab.table import select
+from recombine.studies.identity_mapping._shared.trends import Series, share
+from recombine.studies.identity_mapping.linear_denoiser.claims import DEEP, at_two, levels_at, pairs, retreats
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+    """Shares of starts by gap as lists, ratios of learning times, and how exact the limits are."""
+    times = select(table, "level.learning_time").sort("sigma")
+    key = ["gap", "spread", "strong_spread", "condition", "concept"]
+    limits = select(table, "identity.learning_time").select(*key, "value")
+    last = times.group_by(key).last().join(limits, on=key, suffix="_limit")
+    used = select(table, "level.condition_used", condition="class", sigma=times["sigma"].min())["value"]
+    ratios = pairs(table, "samples.learning_time", "model", condition="class")
+    turning = pairs(table, "level.learning_time", "sigma", condition="class", sigma=times["sigma"].min())
+    one_layer = [counts for model in DEEP for counts in retreats(table, model, layers=1).values()]
+    alone = levels_at(table, 2.0)
+    loss = {"what": "setbacks"}
+    return {
+        "limit_off": float((last["value"] / last["value_limit"] - 1).abs().max()),  # type: ignore[arg-type]
+        "class_used": float(used.max()),  # type: ignore[arg-type]
+        "ratio_low": float((ratios["weak"] / ratios["strong"]).min()),  # type: ignore[arg-type]
+        "ratio_high": float((ratios["weak"] / ratios["strong"]).max()),  # type: ignore[arg-type]
+        "turns_from": float(turning.filter(turning["weak"] < turning["strong"])["spread"].min()),  # type: ignore[arg-type]
+        "gaps": ", ".join(f"{gap:g}" for gap in retreats(table, "edm")),
+        "edm": _listed(retreats(table, "edm")), "identity": _listed(retreats(table, "identity")),
+        "edm_loss": _listed(retreats(table, "edm", **loss)),
+        "identity_loss": _listed(retreats(table, "identity", **loss)),
+        "one_layer": float(sum(k for k, _ in one_layer)), "one_layer_of": float(sum(n for _, n in one_layer)),
+        "middle_sigma": next(sigma for sigma in alone if sigma > 1),
+        "middle": share(next(counts for sigma, counts in alone.items() if sigma > 1)),
+        "separate": share(at_two("separate")(table)), "separate_loss": share(at_two("separate", **loss)(table)),
+        "identity_loss_two": share(at_two("identity", **loss)(table)),
+        "gaussian": share(at_two("edm", start="gaussian")(table)),
+        "gaussian_loss": share(at_two("edm", start="gaussian", **loss)(table)),
+    }  # fmt: skip
+
+
+def _listed(series: Series) -> str:
+    return ", ".join(f"{100 * share(counts):.0f}%" for counts in series.values())
