@@ -20,6 +20,7 @@ from recombine.studies.concept_graphs._shared.graph import Concepts, add_colorba
 from recombine.studies.concept_graphs._shared.times import EMERGED
 
 MOMENTS = 4  # of the graph over time
+ROOM = 50  # letters that a title may add
 
 
 def emergence(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:
@@ -86,10 +87,10 @@ def cube(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:
 def two_judges(table: pl.DataFrame, concepts: Concepts) -> Figure:
     """The farthest class by the paper's linear probes and by the reader, which can answer "no object"; arm by arm."""
     arms = list(dict.fromkeys(table["arm"].to_list()))
-    series = {"probe.product": "linear probes, as in the paper", "reader.product": "reader",
-              "reader.none": "no object (reader)"}  # fmt: skip
+    series = {"probe.product": "probes (linear, as in the paper)", "reader.product": "reader",
+              "reader.none": "no object (by the reader)"}  # fmt: skip
     with house_style():
-        figure = Figure(figsize=(7.5 * max(1, len(arms)), 6.8), layout="constrained")
+        figure = Figure(figsize=(max(11, 7.5 * len(arms)), 6.8), layout="constrained")
         panels = figure.subplots(1, max(1, len(arms)), sharey=True, squeeze=False)[0]
         for axes, arm in zip(panels, arms or [""], strict=True):
             rows = select(table, arm=arm, sampler=None)
@@ -137,9 +138,10 @@ def _draw_classes(axes: Axes, rows: pl.DataFrame) -> None:
 
 def _draw_farthest(axes: Axes, title: str, series: Mapping[str, list[Curve]]) -> None:
     """Curves of the farthest class; the title says where they end."""
-    ends = [f"{label.split(':')[0].split(',')[0]} {np.mean([value[-1] for _, value in found]):.2f}"
+    ends = [f"{label.split(':')[0].split(' (')[0]} {np.mean([value[-1] for _, value in found]):.2f}"
             for label, found in series.items() if found]  # fmt: skip
-    axes.set_title(": ".join([title, ", ".join(ends)] if ends else [title]))
+    said = ", ".join(ends)
+    axes.set_title(f"{title}: {said}" if ends and len(said) <= ROOM else title)
     draw_series(axes, series)
 
 

@@ -9,18 +9,14 @@ forgotten.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.instruments.shapes.accuracy import COLUMNS
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_graphs._shared import seen
-from recombine.studies.concept_graphs.adversarial import claims
 from recombine.studies.concept_graphs.emergence import experiment as emergence
 from recombine.worlds.splits import design
-
-if TYPE_CHECKING:
-    import polars
 
 CLASSES = ("001", "011", "110")  # the paper prints them 010, 011 and 101: shape, size, colour
 BASE = "adversarial"
@@ -40,27 +36,19 @@ def _arms(config: RunConfig, images: int, tuning: int, points: int) -> dict[str,
     return arms
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """What small prompts draw, before and after fine-tuning; what is forgotten."""
-    from recombine.studies.concept_graphs.adversarial import figures
-
-    return {
-        "figure": Drawing(
-            figures.what_is_drawn(table, config.world.concepts),
-            "What the reader finds for each prompt: the shape, colour and size of the object, before fine-tuning.",
-        ),
-        "tuning": Drawing(
-            figures.tuning(table, config.world.concepts),
-            "Accuracy of every class while the model is fine-tuned on one class, alone or mixed with the old data.",
-        ),
-    }
+def _of_arm(config: RunConfig) -> dict[str, Any]:
+    """The class that is fine-tuned on, and whether it is mixed with the old data; nothing before fine-tuning."""
+    if config.start is None:
+        return {}
+    (new,) = (node for node in config.split.train if node not in config.start.split.train)
+    return {"tuned_on": new, "mixed": len(config.split.train) > 1}
 
 
 EXPERIMENT = Experiment(
-    study="concept-graphs",
-    name="adversarial",
     question="If small is only ever seen with triangles, can a model draw a small circle, and does fine-tuning help?",
     figure="Okawa et al. 2023, Fig 9",
+    columns=COLUMNS | {"tuned_on": str, "mixed": bool},
+    of_arm=_of_arm,
     budgets={
         "smoke": Budget(_arms(emergence.SMOKE, 512, 256, 3), 1, "seconds; proves the path, shows nothing"),
         "laptop": Budget(
@@ -70,10 +58,7 @@ EXPERIMENT = Experiment(
             _arms(emergence.FULL, 200_000, 40_000, 8), 5, "28 px, seven arms of five seeds, minutes on one GPU"
         ),
     },
-    claims=claims.ADVERSARIAL,
-    draw=draw,
-    seen=seen.ADVERSARIAL,
-    notes=(
+    assumptions=(
         "Digits are shape, colour, size; the paper's figure prints shape, size, colour: its 010 is 001 here, its 101 "
         "is 110.",
         "Fine-tuning keeps the learning rate of training, as in the paper; images seen count from the start of the "

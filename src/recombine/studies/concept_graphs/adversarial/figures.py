@@ -1,89 +1,107 @@
 """Figures of the adversarial split: what is drawn instead, and what fine-tuning brings and takes (Fig 9)."""
 
+from __future__ import annotations
+
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.curves import band_caption, draw_series
 from recombine.lab.report.kit.style import SERIES_COLORS, empty_panel, house_style, put_caption, seeds_text
-from recombine.lab.table import at_end, distances, group_curves
+from recombine.lab.table import at_end, distances, select
+from recombine.runs.concept_graph import RunConfig
+from recombine.studies.concept_graphs._shared.figures import far_curves
 from recombine.studies.concept_graphs._shared.graph import Concepts, node_label
+from recombine.studies.concept_graphs.adversarial.claims import SMALL_CIRCLES, TRAINED
+from recombine.studies.concept_graphs.adversarial.experiment import BASE, CLASSES
 
-BASE = "adversarial"
 VALUE_COLORS = {"red": "#D55E00", "blue": "#0072B2"}
+
+
+def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+    """What small prompts draw before fine-tuning; what fine-tuning forgets, alone and mixed with the old data."""
+    concepts = config.world.concepts
+    return {
+        "figure": Drawing(
+            what_is_drawn(table, concepts),
+            "What the reader finds for each prompt: the shape, colour and size of the object, before fine-tuning.",
+        ),
+        "tuning": Drawing(
+            tuning(table, concepts, mixed=False),
+            "Accuracy of every class while the model is fine-tuned on one class alone.",
+        ),
+        "tuning-mixed": Drawing(
+            tuning(table, concepts, mixed=True), "The same where the class is mixed with the old data."
+        ),
+    }
 
 
 def what_is_drawn(table: pl.DataFrame, concepts: Concepts) -> Figure:
     """For every prompt and concept: the share of images that show each value, before fine-tuning."""
-    far = distances(table, BASE)
+    rows = select(table, arm=BASE, sampler=None)
+    far = distances(rows)
     with house_style():
-        figure = Figure(figsize=(15, 7.4), layout="constrained")
+        figure = Figure(figsize=(15, 8), layout="constrained")
         panels = figure.subplots(1, len(concepts), sharey=True, squeeze=False)[0]
         for place, (axes, (concept, values)) in enumerate(zip(panels, concepts.items(), strict=True)):
-            axes.set_title(f"{'abcdefgh'[place]}   {concept}")
-            _draw_values(axes, table, concept, place, values, list(far))
+            right = at_end(rows, "reader.accuracy", concept=concept, node=SMALL_CIRCLES)
+            found = f": {np.mean(list(right.values())):.2f} right" if right else ""
+            axes.set_title(f"{'abcdefgh'[place]}   {concept}{found}")
+            _draw_values(axes, rows, place, concept, values)
         if far:
-            labels = [f"{node_label(n, concepts, None)}{'' if far[n] else ' (trained)'}" for n in far]
+            labels = [f"{node_label(node, concepts)}{'' if far[node] else ' *'}" for node in far]
             panels[0].set_yticks(range(len(far)), labels)
             panels[0].invert_yaxis()
-        seeds = table.filter(pl.col("arm") == BASE)["seed"].n_unique()
         put_caption(
             figure,
-            f"Mean of {seeds_text(seeds)} at the end of training. Rows: what was asked for; bars: what was found.",
+            f"Mean of {seeds_text(rows['seed'].n_unique())} at the end of training. Rows: the class that was asked for "
+            "(*: trained); bars: what the reader found.",
             "The rest of a row holds no object, several, or one that is neither value. Outlined: what was asked for, "
-            "which should fill the row.",
+            "which should fill the row. Titles: of both small circles.",
         )
     return figure
 
 
-def tuning(table: pl.DataFrame, concepts: Concepts) -> Figure:
-    """Accuracy while a model is fine-tuned on one class: alone above, mixed with the old data below."""
-    arms = [arm for arm in dict.fromkeys(table["arm"].to_list()) if arm != BASE]
-    columns = [arm for arm in arms if not arm.endswith("-mixed")]
-    trained = [node for node, distance in distances(table, BASE).items() if distance == 0]
+def tuning(table: pl.DataFrame, concepts: Concepts, mixed: bool) -> Figure:
+    """Accuracy while a model is fine-tuned on one class, alone or mixed with the old data: a panel for each class."""
+    before = at_end(table, "reader.product", arm=BASE, node=TRAINED, sampler=None)
     with house_style():
-        figure = Figure(figsize=(5.6 * max(1, len(columns)), 10.4), layout="constrained")
-        panels = figure.subplots(2, max(1, len(columns)), sharey=True, squeeze=False)
-        for column, node in enumerate(columns):
-            for row, (arm, how) in enumerate(((node, "alone"), (f"{node}-mixed", "mixed with the old data"))):
-                axes = panels[row, column]
-                axes.set_title(f"{node_label(node, concepts, None)}, {how}", fontsize=12)
-                rest = [n for n in distances(table, arm) if n not in trained and n != node]
-                groups = {"trained first": trained, "fine-tuned on": [node], "never seen": rest}
-                series = {name: group_curves(table, "reader.product", arm, nodes) for name, nodes in groups.items()}
-                draw_series(axes, series, place=None)
-                before = at_end(table, "reader.product", BASE, trained)
-                if before:
-                    level = float(np.mean(list(before.values())))
-                    axes.axhline(level, color="black", linestyle=":", linewidth=1.6, label="trained first, before")
-                if column:
-                    axes.set_ylabel("")
-        one_legend(figure, panels[0, 0])
-        if not columns:
-            empty_panel(panels[0, 0], "no arm was fine-tuned")
-            empty_panel(panels[1, 0], "")
-        seeds = table.filter(pl.col("arm") == BASE)["seed"].n_unique()
+        figure = Figure(figsize=(5.4 * len(CLASSES), 6.6), layout="constrained")
+        panels = figure.subplots(1, len(CLASSES), sharey=True, squeeze=False)[0]
+        for axes, new in zip(panels, CLASSES, strict=True):
+            rows = select(table, tuned_on=new, mixed=mixed, sampler=None)
+            groups = {"trained first": TRAINED, "fine-tuned on": (new,),
+                      "never seen": [n for n in distances(rows) if n not in (*TRAINED, new)]}  # fmt: skip
+            series = {name: far_curves(rows, nodes, "reader.product") for name, nodes in groups.items()}
+            kept = [value[-1] for _, value in series["trained first"]]
+            axes.set_title(f"{node_label(new, concepts)}" + (f": old at {np.mean(kept):.2f}" if kept else ""))
+            draw_series(axes, series, place=None)
+            if before:
+                level = float(np.mean(list(before.values())))
+                axes.axhline(level, color="black", linestyle=":", linewidth=1.6, label="trained first, before")
+            if axes is not panels[0]:
+                axes.set_ylabel("")
+        one_legend(figure, panels[0])
         put_caption(
             figure,
-            "Product accuracy by the reader, mean over the classes of each group. Images seen since fine-tuning began.",
-            band_caption(seeds),
+            f"Fine-tuned on {'one class mixed with the old data' if mixed else 'one class alone'}. Product accuracy by "
+            "the reader, mean over the classes of each group; images seen since fine-tuning began.",
+            band_caption(table["seed"].n_unique()),
         )
     return figure
 
 
-def _draw_values(
-    axes: Axes, table: pl.DataFrame, concept: str, place: int, values: tuple[str, ...], nodes: list[str]
-) -> None:
-    if not nodes:
-        return empty_panel(axes, "not measured")
+def _draw_values(axes: Axes, rows: pl.DataFrame, place: int, concept: str, values: tuple[str, ...]) -> None:
+    nodes = list(distances(rows))
     left = np.zeros(len(nodes))
     for digit, value in enumerate(values):
-        found = [at_end(table, f"reader.{concept}={value}", BASE, (node,)) for node in nodes]
-        if not all(found):
+        found = [at_end(rows, "reader.answer", concept=concept, answer=value, node=node) for node in nodes]
+        if not nodes or not all(found):
             axes.set_yticks([])
-            return empty_panel(axes, f"not measured: reader.{concept}={value}")
+            return empty_panel(axes, f"not measured: reader.answer {concept} {value}")
         share = np.array([float(np.mean(list(each.values()))) for each in found])
         color = VALUE_COLORS.get(value, SERIES_COLORS[digit])
         bars = axes.barh(range(len(nodes)), share, left=left, color=color, label=value, height=0.72)
@@ -95,5 +113,5 @@ def _draw_values(
     axes.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
     axes.set_xlabel("share of images")
     axes.grid(False, axis="y")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=len(values))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=len(values))
     return None

@@ -3,90 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
-from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above
-from recombine.lab.table import at_end, distances
+from recombine.lab.claims import Claim, NotMeasured
+from recombine.lab.rules import BySeed, Measure, Rule, above
+from recombine.lab.table import at_end, select
 
 if TYPE_CHECKING:
     import polars as pl
 
-
-def held_out(table: pl.DataFrame, arm: str, distance: int = 1) -> dict[int, float]:
-    """For each seed: product accuracy at the end, the mean over the classes at this distance."""
-    nodes = [node for node, far in distances(table, arm).items() if far == distance]
-    found = at_end(table, "reader.product", arm, nodes)
-    if not found:
-        raise NotMeasured(f"arm {arm} was not measured")
-    return found
+FACTORS = ("conditions", "entry", "attention")  # of an arm
 
 
-def better(one: tuple[str, ...], other: tuple[str, ...]) -> Callable[[pl.DataFrame], Judgement]:
-    """How much more accurate arms of the first kind are at distance 1 than those of the second: their mean difference,
-    one value a seed.
-    """
+def held_out(table: pl.DataFrame, distance: int = 1, **arm: Any) -> dict[int, float]:
+    """{seed: product accuracy at the end, the mean over the classes at this distance}."""
+    return at_end(table, "reader.product", distance=distance, sampler=None, **arm)
 
-    def judge(table: pl.DataFrame) -> Judgement:
-        present = set(table["arm"].unique())
-        pairs = [(a, b) for a, b in zip(one, other, strict=True) if a in present and b in present]
-        if not pairs:
-            raise NotMeasured(f"needs {one[0]} beside {other[0]}")
-        above, below = ([held_out(table, pair[i]) for pair in pairs] for i in (0, 1))
-        seeds = set.intersection(*(set(found) for found in above + below))
-        gains = [sum(a[s] - b[s] for a, b in zip(above, below, strict=True)) / len(pairs) for s in sorted(seeds)]
-        if not gains:
+
+def pairs(factor: str, one: Any, other: Any) -> Callable[[pl.DataFrame], list[tuple[BySeed, BySeed]]]:
+    """Accuracy of held-out classes in every pair of arms that differ in this factor alone."""
+
+    def measure(table: pl.DataFrame) -> list[tuple[BySeed, BySeed]]:
+        rest = {name: table[name].drop_nulls().unique().sort().to_list() for name in FACTORS if name != factor}
+        found = []
+        for values in product(*rest.values()):
+            arm = dict(zip(rest, values, strict=True))
+            both = [arm | {factor: value} for value in (one, other)]
+            if all(select(table, **each).height for each in both):
+                found.append((held_out(table, **both[0]), held_out(table, **both[1])))
+        return found
+
+    return measure
+
+
+def gain(factor: str, one: Any, other: Any) -> Measure:
+    """How much more accurate arms of the one kind are on held-out classes than those of the other, over all pairs."""
+
+    def measure(table: pl.DataFrame) -> dict[int, float]:
+        found = pairs(factor, one, other)(table)
+        if not found:
+            raise NotMeasured(f"needs {factor} {one} beside {other}")
+        if not all(above and below for above, below in found):
+            raise NotMeasured("an arm was not measured")
+        seeds = sorted(set.intersection(*(set(a) & set(b) for a, b in found)))
+        if not seeds:
             raise NotMeasured("no seed has all the arms that are compared")
-        return judge_above(gains, 0.0, f"over {len(pairs)} pairs of arms")
+        return {seed: sum(a[seed] - b[seed] for a, b in found) / len(found) for seed in seeds}
 
-    return judge
-
-
-_MARKS = ("", "-plain")
-_TOLD = ("continuous", "binary", "masked")
-_ENTRIES = ("sum", "added", "joint")
+    return measure
 
 
-def _entry(entry: str) -> tuple[str, ...]:
-    return tuple(f"{told}-{entry}{mark}" for told in _TOLD for mark in _MARKS)
+def better(factor: str, one: Any, other: Any) -> Rule:
+    """Arms of the one kind draw held-out classes better than those of the other."""
+    note: Callable[[pl.DataFrame], str] = lambda table: f"over {len(pairs(factor, one, other)(table))} pairs of arms"  # noqa: E731
+    return above(gain(factor, one, other), 0, note)
 
 
-def _told(told: str) -> tuple[str, ...]:
-    return tuple(f"{told}-{entry}{mark}" for entry in _ENTRIES for mark in _MARKS)
-
-
-def _mark(mark: str) -> tuple[str, ...]:
-    return tuple(f"{told}-{entry}{mark}" for told in _TOLD for entry in _ENTRIES)
-
-
-CONDITIONING = (
-    Claim(
-        "C1",
-        "an embedding summed over concepts composes better than a joint one (gain at distance 1)",
-        "beyond (above 0)",
-        better(_entry("sum"), _entry("joint")),
-    ),
-    Claim(
-        "C2",
-        "it composes better if it multiplies the features than if it is added (gain at distance 1)",
-        "beyond (above 0)",
-        better(_entry("sum"), _entry("added")),
-    ),
-    Claim(
-        "C3",
-        "the image's own values compose better than the tuple (gain at distance 1)",
-        "Farid et al. 2025: discrete conditions harm (above 0)",
-        better(_told("continuous"), _told("binary")),
-    ),
-    Claim(
-        "C4",
-        "complete conditions compose better than partly masked ones (gain at distance 1)",
-        "Farid et al. 2025: dropped conditions harm (above 0)",
-        better(_told("continuous"), _told("masked")),
-    ),
-    Claim(
-        "C5",
-        "attention helps to compose (gain at distance 1)",
-        "beyond (above 0)",
-        better(_mark(""), _mark("-plain")),
-    ),
-)
+CLAIMS = (
+    Claim("C1", "an embedding summed over concepts composes better than a joint one (gain at distance 1)",
+          "beyond (above 0)", better("entry", "multiply", "joint"), check=True),
+    Claim("C2", "it composes better if it multiplies the features than if it is added (gain at distance 1)",
+          "beyond (above 0)", better("entry", "multiply", "add"), check=True),
+    Claim("C3", "the image's own values compose better than the tuple (gain at distance 1)",
+          "Farid et al. 2025: discrete conditions harm (above 0)", better("conditions", "continuous", "binary"),
+          check=True),
+    Claim("C4", "complete conditions compose better than partly masked ones (gain at distance 1)",
+          "Farid et al. 2025: dropped conditions harm (above 0)", better("conditions", "continuous", "masked"),
+          check=True),
+    Claim("C5", "attention helps to compose (gain at distance 1)", "beyond (above 0)", better("attention", True, False),
+          check=True),
+)  # fmt: skip

@@ -1,28 +1,24 @@
 """Beyond the paper: is compositionality built in by the way the condition enters the network?
 
 The paper says binary tuples, concatenated; its code gives each image's own colour and size, one MLP a concept, summed.
-*Told* (first word of an arm): `continuous`, the image's own values; `binary`, the tuple; `masked`, continuous with each
-concept kept from the network in three tenths of the images. *Entry*: `sum`, an embedding of each concept, summed,
-multiplies the features; `added`, the same sum is added; `joint`, one embedding of the whole condition multiplies.
+*Conditions* (first word of an arm): `continuous`, the image's own values; `binary`, the tuple; `masked`, continuous,
+each concept withheld in three tenths of the images. *Entry*: `sum`, an embedding of each concept, summed, multiplies
+the features; `added`, the same sum is added; `joint`, one embedding of the whole condition multiplies.
 *Attention* on at the two inner levels, or off (`-plain`). All the rest is that of `emergence`.
 """
 
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.instruments.shapes.accuracy import COLUMNS
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_graphs._shared import seen
-from recombine.studies.concept_graphs.conditioning import claims
 from recombine.studies.concept_graphs.emergence import experiment as emergence
 
-if TYPE_CHECKING:
-    import polars
-
-TOLD: dict[str, dict[str, Any]] = {
+CONDITIONS: dict[str, dict[str, Any]] = {
     "continuous": {},
     "binary": {"world.conditioning": "binary"},
     "masked": {"training.mask": 0.3},
@@ -34,31 +30,28 @@ ATTENTION = {"": True, "-plain": False}
 def _arms(config: RunConfig, images: int, points: int, attention: tuple[str, ...]) -> dict[str, RunConfig]:
     base = override(config, {"training.images": images, "evaluation.points": points})
     arms = {}
-    for (told, changes), (entry, name), mark in product(TOLD.items(), ENTRIES.items(), attention):
+    for (conditions, changes), (entry, name), mark in product(CONDITIONS.items(), ENTRIES.items(), attention):
         levels = base.network.attention if ATTENTION[mark] else ()
-        arms[f"{told}-{entry}{mark}"] = override(
+        arms[f"{conditions}-{entry}{mark}"] = override(
             base, {**changes, "network.condition.entry": name, "network.attention": levels}
         )
     return arms
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """Accuracy at each distance for every way to tell and every entry."""
-    from recombine.studies.concept_graphs.conditioning import figures
-
+def _of_arm(config: RunConfig) -> dict[str, Any]:
+    """What the network receives, how it enters, and whether there is attention."""
     return {
-        "figure": Drawing(
-            figures.by_arm(table),
-            "Product accuracy at the end of training by distance, for what the network is told and how it enters.",
-        )
+        "conditions": "masked" if config.training.mask else config.world.conditioning,
+        "entry": config.network.condition.entry,
+        "attention": bool(config.network.attention),
     }
 
 
 EXPERIMENT = Experiment(
-    study="concept-graphs",
-    name="conditioning",
     question="When is compositionality built in by the way the condition enters the network?",
     figure="beyond the paper, whose text and code disagree on it",
+    columns=COLUMNS | {"conditions": str, "entry": str, "attention": bool},
+    of_arm=_of_arm,
     budgets={
         "smoke": Budget(_arms(emergence.SMOKE, 128, 2, ("-plain",)), 1, "seconds; proves the path, shows nothing"),
         "laptop": Budget(
@@ -68,12 +61,9 @@ EXPERIMENT = Experiment(
             _arms(emergence.FULL, 120_000, 8, ("", "-plain")), 5, "28 px, eighteen arms of five seeds, on one GPU"
         ),
     },
-    claims=claims.CONDITIONING,
-    draw=draw,
-    notes=(
-        "Masked: in three tenths of the training images, drawn for each concept apart, a concept's numbers are zero. "
+    assumptions=(
+        "Masked: in three tenths of the training images, drawn for each concept separately, its numbers are zero. "
         "Prompts are always complete.",
         "The paper's text concatenates the concepts' embeddings; `joint` goes further and binds them in one MLP.",
     ),
-    seen=seen.CONDITIONING,
 )

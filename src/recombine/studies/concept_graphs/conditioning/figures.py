@@ -1,66 +1,72 @@
-"""The figure of the conditioning experiment: accuracy by distance for every way to tell and every entry."""
+"""The figure of the conditioning experiment: accuracy by distance for all conditions and entries."""
+
+from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.style import distance_color, empty_figure, house_style, put_caption, seeds_text
-from recombine.lab.table import at_end, distances
+from recombine.lab.table import distances, select
+from recombine.runs.concept_graph import RunConfig
+from recombine.studies.concept_graphs.conditioning.claims import held_out
 
-MARKERS = {False: "o", True: "s"}
+ENTRIES = {"multiply": "sum,\nmultiplied", "add": "sum,\nadded", "joint": "joint,\nmultiplied"}
+MARKERS = {True: "o", False: "s"}  # with attention, and without
+
+
+def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+    """A panel for what the network receives, a group for each entry, a colour a distance; squares: no attention."""
+    return {
+        "figure": Drawing(
+            by_arm(table),
+            "Product accuracy at the end of training by distance, for what the network receives and how it enters.",
+        )
+    }
 
 
 def by_arm(table: pl.DataFrame) -> Figure:
-    """A panel for what the network is told, a group for each entry, a colour a distance; squares: no attention."""
-    arms = list(dict.fromkeys(table["arm"].to_list()))
-    if table.filter(pl.col("instrument") == "reader.product").is_empty():
+    """The figure."""
+    if select(table, "reader.product").is_empty():
         return empty_figure("not measured: reader.product")
-    told = list(dict.fromkeys(arm.split("-")[0] for arm in arms))
-    entries = list(dict.fromkeys(arm.split("-")[1] for arm in arms))
+    conditions = list(dict.fromkeys(table["conditions"].to_list()))
+    far = sorted(set(distances(table).values()))
     with house_style():
-        figure = Figure(figsize=(5.2 * len(told), 6.4), layout="constrained")
-        panels = figure.subplots(1, len(told), sharey=True, squeeze=False)[0]
-        for axes, how in zip(panels, told, strict=True):
-            axes.set_title(how)
-            for arm in (arm for arm in arms if arm.startswith(f"{how}-")):
-                plain = arm.endswith("-plain")
-                far = distances(table, arm)
-                for distance in sorted(set(far.values())):
-                    nodes = [node for node, each in far.items() if each == distance]
-                    values = np.array(list(at_end(table, "reader.product", arm, nodes).values()))
-                    if not len(values):
-                        continue
-                    at = entries.index(arm.split("-")[1]) + (distance - 1) * 0.25 + (0.07 if plain else -0.07)
-                    color = distance_color(distance)
-                    axes.plot(np.full(len(values), at), values, MARKERS[plain], color=color, markersize=4, alpha=0.4)
-                    axes.plot([at], [values.mean()], MARKERS[plain], color=color, markersize=11)
-            axes.set_xticks(range(len(entries)), entries)
-            axes.set_xlim(-0.5, len(entries) - 0.5)
+        figure = Figure(figsize=(5.2 * len(conditions), 6.8), layout="constrained")
+        panels = figure.subplots(1, len(conditions), sharey=True, squeeze=False)[0]
+        for axes, how in zip(panels, conditions, strict=True):
+            near = held_out(table, conditions=how)
+            axes.set_title(how + (f": {np.mean(list(near.values())):.2f} at distance 1" if near else ""))
+            _draw(axes, select(table, conditions=how), far)
             accuracy_axis(axes, "product accuracy at the end" if axes is panels[0] else "")
-        _legend(figure, table, arms)
+        handles = [
+            Line2D([], [], color=distance_color(d), marker="o", linestyle="", markersize=10,
+                   label=f"distance {d}" if d else "trained")
+            for d in far
+        ]  # fmt: skip
+        figure.legend(handles=handles, loc="outside upper right", ncols=max(1, len(handles)))
         put_caption(
             figure,
             "By the reader. Large: mean over seeds of the classes at a distance; small: seeds. Round: attention at the "
-            f"two inner levels; square: none. {seeds_text(table['seed'].n_unique())}.",
+            f"two inner levels; square: none. {seeds_text(table['seed'].n_unique())}. Titles: mean over the arms.",
         )
     return figure
 
 
-def _legend(figure: Figure, table: pl.DataFrame, arms: list[str]) -> None:
-    from matplotlib.lines import Line2D
-
-    far = sorted({distance for arm in arms for distance in distances(table, arm).values()})
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=distance_color(d),
-            marker="o",
-            linestyle="",
-            markersize=10,
-            label=f"distance {d}" if d else "trained",
-        )
-        for d in far
-    ]
-    figure.legend(handles=handles, loc="outside upper right", ncols=max(1, len(handles)))
+def _draw(axes: Axes, rows: pl.DataFrame, far: list[int]) -> None:
+    entries = [entry for entry in ENTRIES if not select(rows, entry=entry).is_empty()]
+    for place, entry in enumerate(entries):
+        for attention, marker in MARKERS.items():
+            for distance in far:
+                values = np.array(list(held_out(rows, distance, entry=entry, attention=attention).values()))
+                if len(values):
+                    at = place + (distance - 1) * 0.25 + (-0.07 if attention else 0.07)
+                    color = distance_color(distance)
+                    axes.plot(np.full(len(values), at), values, marker, color=color, markersize=4, alpha=0.4)
+                    axes.plot([at], [values.mean()], marker, color=color, markersize=11)
+    axes.set_xticks(range(len(entries)), [ENTRIES[entry] for entry in entries])
+    axes.set_xlim(-0.5, max(len(entries), 1) - 0.5)

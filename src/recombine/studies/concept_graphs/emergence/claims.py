@@ -77,49 +77,18 @@ FAR_OVER_NEAR = ratio_of_times(learned("color"), average(*(learned("color", node
 _NEVER = "not reached by the end of training"
 
 CLAIMS = (
-    Claim(
-        "O1",
-        "classes emerge in the order of their distance from training: d0, then d1, then d2 (share of seeds)",
-        "so in the one run shown",
-        by_distance("reader.product"),
-        general=True,
-    ),
-    Claim(
-        "O2",
-        "colour is the last concept of 111 to be learned (share of seeds)",
-        "colour after shape and size",
-        the_last_of("color", {concept: learned(concept) for concept in ("shape", "color", "size")}),
-    ),
-    Claim(
-        "O2b",
-        "colour of 111 takes about eight times as long as its shape and size (ratio)",
-        "40 / 5 epochs = 8 (4 to 12)",
-        between(COLOR_OVER_REST, 4, 12, seeds_left_out(COLOR_OVER_REST, _NEVER)),
-    ),
-    Claim(
-        "O3",
-        "blue at distance 2 takes about twice as long as at distance 1 (ratio)",
-        "40 / 20 epochs = 2 (1 to 3)",
-        between(FAR_OVER_NEAR, 1, 3, seeds_left_out(FAR_OVER_NEAR, _NEVER)),
-    ),
-    Claim(
-        "O4",
-        "product accuracy of 111 rises faster than additive (ratio of rises)",
-        "below 1",
-        below(sharpness(1), 1, seeds_left_out(sharpness(1), f"{FARTHEST} ends below {LEAST:g}")),
-    ),
-    Claim(
-        "O4s",
-        "the same on curves smoothed as in the released plots",
-        "below 1",
-        below(sharpness(SMOOTHED), 1, seeds_left_out(sharpness(SMOOTHED), f"{FARTHEST} ends below {LEAST:g}")),
-    ),
-    Claim(
-        "O5",
-        "given one object, product accuracy is the product of the concepts' accuracies (difference)",
-        "0 within sampling error (0.05)",
-        between(dependence, -TOLERANCE, TOLERANCE),
-        general=True,
-        check=True,
-    ),
-)
+    Claim("O1", "classes emerge in the order of their distance from training: d0, then d1, then d2 (share of seeds)",
+          "so in the one run shown", by_distance("reader.product"), general=True),
+    Claim("O2", "colour is the last concept of 111 to be learned (share of seeds)", "colour after shape and size",
+          the_last_of("color", {concept: learned(concept) for concept in ("shape", "color", "size")})),
+    Claim("O2b", "colour of 111 takes about eight times as long as its shape and size (ratio)",
+          "40 / 5 epochs = 8 (4 to 12)", between(COLOR_OVER_REST, 4, 12, seeds_left_out(COLOR_OVER_REST, _NEVER))),
+    Claim("O3", "blue at distance 2 takes about twice as long as at distance 1 (ratio)", "40 / 20 epochs = 2 (1 to 3)",
+          between(FAR_OVER_NEAR, 1, 3, seeds_left_out(FAR_OVER_NEAR, _NEVER))),
+    Claim("O4", "product accuracy of 111 rises faster than additive (ratio of rises)", "below 1",
+          below(sharpness(1), 1, seeds_left_out(sharpness(1), f"{FARTHEST} ends below {LEAST:g}"))),
+    Claim("O4s", "the same on curves smoothed as in the released plots", "below 1",
+          below(sharpness(SMOOTHED), 1, seeds_left_out(sharpness(SMOOTHED), f"{FARTHEST} ends below {LEAST:g}"))),
+    Claim("O5", "given one object, product accuracy is the product of the concepts' accuracies (difference)",
+          "0 within sampling error (0.05)", between(dependence, -TOLERANCE, TOLERANCE), general=True, check=True),
+)  # fmt: skip

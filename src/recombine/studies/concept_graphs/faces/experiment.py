@@ -1,26 +1,21 @@
 """Okawa et al. 2023, Fig 10: does the order of emergence hold for real images?
 
 *World.* CelebA by gender, smile and hair: 0 = female, smiling, black hair; 1 = male, not smiling, blond. *Split.* 000
-and its three neighbours, as in Figs 5 and 6. *Model.* As there, told the tuple. *Judged.* By a classifier of three
-convolutions for each concept, trained on real faces of every class and checked on people that nothing was trained on.
+and its three neighbours, as in Figs 5 and 6. *Model.* As there, conditioned on the tuple. *Judged.* By a classifier of
+three convolutions for each concept, trained on real faces of every class and checked on other people.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.instruments.shapes.classifier import ClassifierConfig
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
-from recombine.studies.concept_graphs._shared import claims
 from recombine.studies.concept_graphs.emergence import experiment as emergence
 from recombine.worlds.faces import FacesWorld
 from recombine.worlds.splits import design
 
-if TYPE_CHECKING:
-    import polars
-
-ARM = claims.ARM
+ARM = emergence.HEADLINE
 SPLIT = design("H32-train1")
 
 
@@ -33,23 +28,10 @@ def _faces(config: RunConfig, pixels: int, count: int, judge: ClassifierConfig, 
     return config.replace(world=world, split=SPLIT.replace(count=count).model_dump(), evaluation=evaluation)
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """Fig 10: product accuracy by class, and the accuracy of gender."""
-    from recombine.studies.concept_graphs.faces import figures
-
-    return {
-        "figure": Drawing(
-            figures.figure(table, config.world.concepts),
-            "Product accuracy of every class by distance (a), and accuracy of gender for female and male classes (b).",
-        )
-    }
-
-
 EXPERIMENT = Experiment(
-    study="concept-graphs",
-    name="faces",
     question="Do classes of real faces emerge in the order of their distance from training?",
     figure="Okawa et al. 2023, Fig 10",
+    columns=COLUMNS,
     budgets={
         "smoke": Budget(
             {ARM: _faces(emergence.SMOKE, 8, 2, ClassifierConfig(kind="cnn", steps=4), 2)}, 1,
@@ -64,9 +46,7 @@ EXPERIMENT = Experiment(
             "28 px, five seeds, minutes on one GPU; needs CelebA",
         ),
     },
-    claims=claims.FACES,
-    draw=draw,
-    notes=(
+    assumptions=(
         "Needs the real CelebA files; nothing is downloaded, and without them nothing is claimed.",
         "The aligned images are cropped to their centre square and resized; the paper's size is 28 px by default.",
         "Training draws from CelebA's train partition; the classifier is checked on its test partition, other people.",

@@ -7,17 +7,12 @@ distance.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.instruments.shapes.accuracy import COLUMNS
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_graphs._shared import claims, seen
 from recombine.studies.concept_graphs.emergence import experiment as emergence
 from recombine.worlds.splits import design
-
-if TYPE_CHECKING:
-    import polars
 
 
 def _four(config: RunConfig, images: int) -> RunConfig:
@@ -26,26 +21,10 @@ def _four(config: RunConfig, images: int) -> RunConfig:
     return override(config, changes)
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """Product accuracy by distance, and the graph of sixteen classes."""
-    from recombine.studies.concept_graphs._shared import figures as drawings
-
-    arm, concepts = emergence.HEADLINE, config.world.concepts
-    return {
-        "figure": Drawing(
-            drawings.emergence(table, arm, concepts),
-            "Product accuracy of all sixteen classes (a), the concepts of the farthest (b), its product against its "
-            "additive accuracy (c), and where on the concept graph accuracy arrives (d).",
-        ),
-        "cube": Drawing(drawings.cube(table, arm, concepts), "How accuracy fills the concept graph."),
-    }
-
-
 EXPERIMENT = Experiment(
-    study="concept-graphs",
-    name="four-variables",
     question="With four concepts, do classes still emerge in the order of their distance, up to distance 3?",
     figure="Okawa et al. 2023, Fig 16",
+    columns=COLUMNS,
     budgets={
         "smoke": Budget({emergence.HEADLINE: _four(emergence.SMOKE, 512)}, 1, "seconds; proves the path"),
         "laptop": Budget(
@@ -53,10 +32,7 @@ EXPERIMENT = Experiment(
         ),
         "full": Budget({emergence.HEADLINE: _four(emergence.FULL, 400_000)}, 5, "28 px, five seeds, minutes on a GPU"),
     },
-    claims=claims.FOUR_VARIABLES,
-    draw=draw,
-    seen=seen.FOUR_VARIABLES,
-    notes=(
+    assumptions=(
         "Digits are shape, colour, size, background; 0 = circle, red, large, white.",
         "The released first commit feeds the fourth concept as one number, as here; it calls it position.",
     ),

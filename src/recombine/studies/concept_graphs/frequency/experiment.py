@@ -1,25 +1,21 @@
 """Okawa et al. 2023, Fig 8: how many images of a class does it take to learn, and to recombine, what is new in it?
 
-*Split.* As in Figs 5 and 6, with 1,500 images of a class; of one class only the first few: of 010, the only blue one
-(Fig 8a), or of 100, the only triangle (Fig 8b). *As in the paper* (arms `color-30`, `shape-30`, ...) every image is
-drawn equally often, so a class of few images is also a rare class. *Apart* (arms `color-30-even`, ...): the class keeps
+*Split.* As in Figs 5 and 6, with 1,500 images of a class; of one class only the first few: of 010, the only blue
+one (Fig 8a), or of 100, the only triangle (Fig 8b). *As in the paper* (arms `color-30`, `shape-30`, ...) every image is
+drawn equally often, so a class of few images is also a rare class. *Even* (arms `color-30-even`, ...): the class keeps
 a quarter of the draws, and only the number of different images changes. *Measured.* Accuracy of every class at the end
 of training.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.instruments.shapes.accuracy import COLUMNS
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_graphs._shared import seen
 from recombine.studies.concept_graphs.emergence import experiment as emergence
-from recombine.studies.concept_graphs.frequency import claims
-
-if TYPE_CHECKING:
-    import polars
 
 COUNT = 1_500  # images of the other classes, as in the released runs
 CLASSES = {"color": "010", "shape": "100"}  # the concept that a class alone brings
@@ -44,24 +40,18 @@ def _split(config: RunConfig, node: str, number: int, frequency: float) -> dict[
     return {"split.count": counts, "split.frequencies": {node: frequency}}
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """Figs 8a and 8b, each beside its arms of fixed frequency."""
-    from recombine.studies.concept_graphs.frequency import figures
-
-    return {
-        "figure": Drawing(
-            figures.by_number(table),
-            "Accuracy at the end of training of the concept that one class alone brings, against the number of images "
-            "of that class, by distance from training.",
-        )
-    }
+def _of_arm(config: RunConfig) -> dict[str, Any]:
+    """Which concept is brought by few images, by how many, and whether these are drawn as rarely as they are few."""
+    brings = min(CLASSES, key=lambda concept: config.split.unique(CLASSES[concept]))
+    node = CLASSES[brings]
+    return {"brings": brings, "images": config.split.unique(node), "rare": config.split.frequency(node) < 1}
 
 
 EXPERIMENT = Experiment(
-    study="concept-graphs",
-    name="frequency",
     question="How many images of a class are needed before its concept is learned, and before it is recombined?",
     figure="Okawa et al. 2023, Fig 8",
+    columns=COLUMNS | {"brings": str, "images": int, "rare": bool},
+    of_arm=_of_arm,
     budgets={
         "smoke": Budget(_arms(emergence.SMOKE, 256, (0, 10), (10,)), 1, "seconds; proves the path, shows nothing"),
         "laptop": Budget(
@@ -72,10 +62,7 @@ EXPERIMENT = Experiment(
             "28 px, eighteen arms of five seeds, about eight minutes on one GPU",
         ),
     },
-    claims=claims.FREQUENCY,
-    draw=draw,
-    seen=seen.FREQUENCY,
-    notes=(
+    assumptions=(
         "Digits are shape, colour, size; the paper prints the blue class as 001.",
         "The released sweep of colour takes its 000 images from another folder whose contents are not documented; here "
         "the other classes are the same at every number.",

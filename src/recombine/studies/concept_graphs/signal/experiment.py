@@ -11,18 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.instruments.shapes.accuracy import COLUMNS
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_graphs._shared import seen
 from recombine.studies.concept_graphs.emergence import experiment as emergence
-from recombine.studies.concept_graphs.signal import claims
 from recombine.worlds.base import World
-
-if TYPE_CHECKING:
-    import polars
 
 ARMS: dict[str, dict[str, Any]] = {
     "as-is": {},
@@ -53,26 +49,10 @@ def _arms(config: RunConfig, images: int, names: Iterable[str] = ARMS) -> dict[s
     return {arm: override(base, ARMS[arm]) for arm in names}
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """The three concepts of the farthest class over training, arm by arm."""
-    from recombine.studies.concept_graphs.signal import figures
-
-    changes = {arm: {k: v for k, v in each.items() if k.startswith("world.")} for arm, each in ARMS.items()}
-    signals = {arm: pixel_signals(override(config, each).world) for arm, each in changes.items()}
-
-    return {
-        "figure": Drawing(
-            figures.concepts_by_arm(table, config.world.concepts, signals),
-            "The concepts of the farthest class over training, by arm, with each concept's pixel signal.",
-        )
-    }
-
-
 EXPERIMENT = Experiment(
-    study="concept-graphs",
-    name="signal",
     question="Which concept comes last: the one with the weakest pixel signal, or the rarest?",
     figure="beyond the paper",
+    columns=COLUMNS,
     budgets={
         "smoke": Budget(_arms(override(emergence.SMOKE, {"world.pixels": 16}), 128), 1, "seconds; proves the path"),
         "laptop": Budget(
@@ -82,10 +62,7 @@ EXPERIMENT = Experiment(
         ),
         "full": Budget(_arms(emergence.FULL, 200_000), 5, "28 px, six arms of five seeds, minutes on one GPU"),
     },
-    claims=claims.SIGNAL,
-    draw=draw,
-    seen=seen.SIGNAL,
-    notes=(
+    assumptions=(
         "A concept's signal is the mean squared pixel difference between prototypes that differ in it alone; at full "
         "size and with colours 0.8 apart shape has 0.073, colour 0.213, size 0.237.",
         "Every arm keeps the four trained classes; blue is seen in 010 only, so its frequency sets how rare blue is.",

@@ -1,40 +1,65 @@
-"""The figure of the signal experiment: the concepts of the farthest class over training, a panel for each arm."""
+"""Figures of the signal experiment: the concepts of the farthest class over training, a panel for each arm."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.curves import band_caption, draw_series
 from recombine.lab.report.kit.style import empty_figure, house_style, put_caption
-from recombine.lab.table import curves
-from recombine.studies.concept_graphs._shared.graph import Concepts
+from recombine.lab.table import at_end, curves
+from recombine.runs.concept_graph import RunConfig
+from recombine.settings import override
 from recombine.studies.concept_graphs.signal.claims import FARTHEST
+from recombine.studies.concept_graphs.signal.experiment import ARMS, pixel_signals
+
+BY_SIGNAL = ("as-is", "equal", "weak-color", "weak-size")
+BY_RARITY = ("as-is", "blue-even", "blue-most")
 
 
-def concepts_by_arm(table: pl.DataFrame, concepts: Concepts, signals: dict[str, dict[str, float]]) -> Figure:
-    """Accuracy of each concept of 111; the title says which arm, the legend how strong each concept's signal is."""
-    arms = list(dict.fromkeys(table["arm"].to_list()))
+def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+    """The three concepts of the farthest class over training, by the signals of concepts and by the share of blue."""
+    changes = {arm: {k: v for k, v in each.items() if k.startswith("world.")} for arm, each in ARMS.items()}
+    signals = {arm: pixel_signals(override(config, each).world) for arm, each in changes.items()}
+    return {
+        "figure": Drawing(
+            concepts_by_arm(table, signals, BY_SIGNAL),
+            "The concepts of the farthest class over training, where concepts differ in pixel signal.",
+        ),
+        "rarity": Drawing(
+            concepts_by_arm(table, signals, BY_RARITY),
+            "The same where blue is in a quarter, in half and in three quarters of the images.",
+        ),
+    }
+
+
+def concepts_by_arm(table: pl.DataFrame, signals: dict[str, dict[str, float]], shown: Sequence[str]) -> Figure:
+    """Accuracy of each concept of 111; the legend says how strong each concept's signal is."""
+    arms = [arm for arm in shown if arm in set(table["arm"])]
     if not arms:
-        return empty_figure("not measured: no arm has a run")
-    columns = min(3, len(arms))
-    rows = -(-len(arms) // columns)
+        return empty_figure(f"not measured: {', '.join(shown)}")
+    columns = 2 if len(arms) == 4 else len(arms)
     with house_style():
-        figure = Figure(figsize=(5.6 * columns, 4.9 * rows + 0.6), layout="constrained")
+        rows = -(-len(arms) // columns)
+        figure = Figure(figsize=(14 if columns == 2 else 5.4 * columns, 5.4 * rows + 0.9), layout="constrained")
         panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
-        for axes in panels.flat[len(arms) :]:
-            axes.set_axis_off()
-        for axes, arm in zip(panels.flat, arms, strict=False):
-            axes.set_title(arm)
-            series = {}
-            for concept in concepts:
-                strength = signals.get(arm, {}).get(concept)
-                label = concept if strength is None else f"{concept} ({strength:.3f})"
-                series[label] = list(curves(table, f"reader.{concept}", arm, FARTHEST).values())
-            draw_series(axes, series, place="lower right")
-        seeds = table["seed"].n_unique()
+        for axes, arm in zip(panels.flat, arms, strict=True):
+            where = {"arm": arm, "node": FARTHEST, "sampler": None}
+            final = list(at_end(table, "reader.product", **where).values())
+            axes.set_title(arm + (f": {FARTHEST} at {np.mean(final):.2f}" if final else ""))
+            series = {
+                f"{concept} ({strength:.3f})": list(curves(table, "reader.accuracy", concept=concept, **where).values())
+                for concept, strength in signals[arm].items()
+            }
+            draw_series(axes, series, place="best")
         put_caption(
             figure,
-            f"Accuracy of the concepts of {FARTHEST} by the reader. In brackets: the concept's pixel signal, the mean "
-            "squared difference between classes that differ in it alone.",
-            band_caption(seeds),
+            f"Accuracy of the concepts of {FARTHEST} by the reader; titles: its product accuracy at the end. In "
+            "brackets: its pixel signal, the mean squared difference between classes that differ in it alone.",
+            band_caption(table["seed"].n_unique()),
         )
     return figure

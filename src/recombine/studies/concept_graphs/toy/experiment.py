@@ -7,18 +7,14 @@ simulated Bernoulli atoms. *Asked.* Is P sharper and later with more atoms, and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
 
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.work import Computation, Row
-from recombine.studies.concept_graphs.toy import claims
 from recombine.theory.emergence import composed_by, learned_at, time_to_compose
-
-if TYPE_CHECKING:
-    import polars
 
 Probability = Annotated[float, Field(gt=0, lt=1)]
 
@@ -38,45 +34,31 @@ class ToyConfig(Computation):
         rows: list[Row] = []
         moments = torch.linspace(0, 8 / self.chance, self.moments).round().long().tolist()
         steps = torch.tensor(sorted(set(moments)))
-        rows.append({"node": "all", "instrument": "chance", "value": self.chance})
         for n in self.atoms:
-            times = learned_at(n, self.chance, self.trials, self.seeds.data)  # [trials]
-            simulated = (times[None] <= steps[:, None]).double().mean(1)  # [moments]
-            curves = {"closed": composed_by(steps, n, self.chance), "simulated": simulated}
-            for way, curve in curves.items():
-                for step, value in zip(steps.tolist(), curve.tolist(), strict=True):
-                    rows.append({"images_seen": step, "node": f"n={n}", "instrument": f"P.{way}", "value": value})
+            drawn = learned_at(n, self.chance, self.trials, self.seeds.data)  # [trials]
+            simulated = (drawn[None] <= steps[:, None]).double().mean(1)  # [moments]
+            for way, curve in {"closed": composed_by(steps, n, self.chance), "simulated": simulated}.items():
+                at = {"instrument": "probability", "atoms": n, "way": way}
+                rows += [{**at, "step": t, "value": p} for t, p in zip(steps.tolist(), curve.tolist(), strict=True)]
             for level in self.levels:
-                closed = time_to_compose(n, self.chance, level)
                 rank = max(0, -int(-level * self.trials // 1) - 1)  # the ceil(level * trials)-th smallest
-                drawn = float(times.sort().values[rank])
-                for way, value in (("closed", float(closed)), ("simulated", drawn)):
-                    rows.append({"node": f"n={n}", "instrument": f"time.{way}@{level:g}", "value": value})
+                times = {"closed": time_to_compose(n, self.chance, level), "simulated": drawn.sort().values[rank]}
+                rows += [{"instrument": "time", "atoms": n, "level": level, "way": way, "value": float(time)}
+                         for way, time in times.items()]  # fmt: skip
         return rows
 
 
-def draw(table: polars.DataFrame, config: ToyConfig) -> dict[str, Drawing]:
-    """Fig 7a and 7b."""
-    from recombine.studies.concept_graphs.toy import figures
-
-    caption = "Probability that n atoms are all learned (a) and the step at which it reaches a level (b)."
-    return {"figure": Drawing(figures.figure(table, config.atoms, config.levels, config.chance), caption)}
-
-
 EXPERIMENT = Experiment(
-    study="concept-graphs",
-    name="toy",
     question="How sudden does a composition of smoothly learned atoms look, and how late is it?",
     figure="Okawa et al. 2023, Fig 7",
+    columns={"atoms": int, "chance": float, "step": int, "level": float, "way": str},
+    of_arm=lambda config: {"chance": config.chance},
     budgets={
         "smoke": Budget({"toy": ToyConfig(trials=500, moments=20)}, 1, "a second"),
         "laptop": Budget({"toy": ToyConfig()}, 5, "seconds"),
         "full": Budget({"toy": ToyConfig(trials=100_000)}, 10, "seconds, on a CPU"),
     },
-    claims=claims.TOY,
-    draw=draw,
-    notes=(
+    assumptions=(
         "The paper does not give p; 0.01 is taken. Any n, p and level: `--set chance=0.05 --set atoms=[2,5]`.",
-        "Time is steps of the toy, in the column images_seen.",
     ),
 )

@@ -8,17 +8,11 @@ that the reader calls something else; over training, class by class. *Asked.* Is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.instruments.shapes.accuracy import COLUMNS
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_graphs._shared import seen
-from recombine.studies.concept_graphs.blank import claims
 from recombine.studies.concept_graphs.emergence import experiment as emergence
-
-if TYPE_CHECKING:
-    import polars
 
 
 def _arms(config: RunConfig) -> dict[str, RunConfig]:
@@ -29,36 +23,16 @@ def _arms(config: RunConfig) -> dict[str, RunConfig]:
     }
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """What the probes' curve of the farthest class is made of, arm by arm; what probes say of empty canvases."""
-    from recombine.studies.concept_graphs.blank import figures
-
-    return {
-        "figure": Drawing(
-            figures.made_of(table),
-            "The farthest class: product accuracy by the probes, split by what the reader finds in the same images.",
-        ),
-        "canvas": Drawing(
-            figures.answers_to_nothing(table, config.world.concepts),
-            "What the linear probes answer to an empty canvas, to noise and to the mean image.",
-        ),
-    }
-
-
 EXPERIMENT = Experiment(
-    study="concept-graphs",
-    name="blank",
     question="How much of a probe's emergence curve is its answer to an empty or wrong canvas?",
     figure="beyond the paper; its Figs 5 and 6 are judged by such probes",
+    columns=COLUMNS,
     budgets={
         "smoke": Budget(_arms(emergence.SMOKE), 1, "seconds; proves the path, shows nothing"),
         "laptop": Budget(_arms(emergence.LAPTOP), 1, "16 px, one seed, about twelve minutes on two CPU cores"),
         "full": Budget(_arms(emergence.FULL), 5, "28 px, three arms of five seeds, two of them those of emergence"),
     },
-    claims=claims.BLANK,
-    draw=draw,
-    seen=seen.BLANK,
-    notes=(
+    assumptions=(
         "Runs of the arms continuous and binary are shared with concept-graphs/emergence.",
         "The share is of all samples of a class: right by the probes in every concept, and by the reader without an "
         "object, with several, or with one that is not the one asked for.",

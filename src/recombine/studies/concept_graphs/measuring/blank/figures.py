@@ -1,24 +1,23 @@
 """Figures of the blank experiment: what a probe's curve is made of, and what probes say of nothing."""
 
+from __future__ import annotations
+
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from recombine.lab.claims import NotMeasured
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, images_axis, one_legend
+from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import mean_and_band
-from recombine.lab.report.kit.style import (
-    FAINT,
-    SERIES_COLORS,
-    empty_figure,
-    empty_panel,
-    house_style,
-    put_caption,
-    seeds_text,
-)
-from recombine.lab.table import Curve, curves
+from recombine.lab.report.kit.style import empty_figure, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.rules import mean
+from recombine.lab.table import Curve, curves, select
+from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_graphs._shared.graph import Concepts
-from recombine.studies.concept_graphs.blank.claims import FARTHEST
+from recombine.studies.concept_graphs.measuring.blank.claims import FAILURES, FARTHEST, blank_answers, false_share
 
 PARTS = (
     ("reader.product", "right by the reader too", "#009E73"),
@@ -27,6 +26,20 @@ PARTS = (
     ("probe.product.none", "no object", "#4D4D4D"),
 )
 CANVASES = {"blank": "empty canvas", "noise": "noise", "mean": "mean image"}
+
+
+def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+    """What the probes' curve of the farthest class is made of, arm by arm; what probes say of empty canvases."""
+    return {
+        "figure": Drawing(
+            made_of(table),
+            "The farthest class: product accuracy by the probes, split by what the reader finds in the same images.",
+        ),
+        "canvas": Drawing(
+            answers_to_nothing(table, config.world.concepts),
+            "What the linear probes answer to an empty canvas, to noise and to the mean image.",
+        ),
+    }
 
 
 def made_of(table: pl.DataFrame) -> Figure:
@@ -38,14 +51,15 @@ def made_of(table: pl.DataFrame) -> Figure:
         figure = Figure(figsize=(5.4 * len(arms), 6.2), layout="constrained")
         panels = figure.subplots(1, len(arms), sharey=True, squeeze=False)[0]
         for axes, arm in zip(panels, arms, strict=True):
-            axes.set_title(arm)
             _stack(axes, table, arm)
+            wrong = _false(table, arm)
+            axes.set_title(arm + ("" if wrong is None else f": {100 * wrong:.0f}% are wrong"))
         one_legend(figure, panels[0])
         put_caption(
             figure,
             f"Samples of {FARTHEST}. The line is the product accuracy by the paper's linear probes; the bands below it "
             "say what the reader finds in the images that make it up. What lies above the line although the reader "
-            "calls it right is not shown.",
+            "calls it right is not shown. Titles: share of what the probes call right, over training.",
             f"Mean of {seeds_text(table['seed'].n_unique())}.",
         )
     return figure
@@ -69,32 +83,44 @@ def _stack(axes: Axes, table: pl.DataFrame, arm: str) -> None:
 
 def answers_to_nothing(table: pl.DataFrame, concepts: Concepts) -> Figure:
     """The probability that the probes give the second value of each concept where there is no object."""
-    if table.filter(pl.col("instrument").str.starts_with("calibration.probe.")).is_empty():
-        return empty_figure("not measured: calibration.probe")
+    rows = select(table, "calibration.probe.answer")
+    if rows.is_empty():
+        return empty_figure("not measured: calibration.probe.answer")
+    groups = {
+        words: {
+            f"{concept} = {values[1]}": _by_seed(select(rows, canvas=canvas, concept=concept, answer=values[1]))
+            for concept, values in concepts.items()
+        }
+        for canvas, words in CANVASES.items()
+    }
+    answers = [set(found) for found in blank_answers(table).values()]
+    second = {values[1] for values in concepts.values()}
     with house_style():
-        figure = Figure(figsize=(11, 5), layout="constrained")
+        figure = Figure(figsize=(11, 5.6), layout="constrained")
         axes = figure.subplots()
-        width = 0.8 / len(concepts)
-        for place, (concept, values) in enumerate(concepts.items()):
-            name = f"calibration.probe.{concept}={values[1]}"
-            for position, canvas in enumerate(CANVASES):
-                rows = table.filter((pl.col("instrument") == name) & (pl.col("node") == canvas))
-                chances = rows.unique(["seed", "value"])["value"].to_numpy()
-                at = position + (place - (len(concepts) - 1) / 2) * width
-                if len(chances):
-                    label = f"{concept} = {values[1]}" if position == 0 else None
-                    axes.bar(at, chances.mean(), 0.92 * width, color=SERIES_COLORS[place], label=label, alpha=0.85)
-                    axes.plot(np.full(len(chances), at), chances, "o", color="black", markersize=3)
-        axes.axhline(0.5, color=FAINT, linestyle=":")
-        axes.set_xticks(range(len(CANVASES)), list(CANVASES.values()))
+        draw_bars(axes, groups)
         accuracy_axis(axes, "probability by the probe")
-        axes.set_title("What linear probes answer to nothing")
+        axes.set_title(
+            f"{answers.count(second)} of {len(answers)} seeds' probes call an empty canvas {' '.join(sorted(second))}"
+        )
         one_legend(figure, axes)
-        put_caption(figure, f"Bars: mean of {seeds_text(table['seed'].n_unique())}; dots: seeds.")
+        put_caption(figure, f"Bars: mean of {seeds_text(table['seed'].n_unique())} and its 95% interval; dots: seeds.")
     return figure
 
 
+def _by_seed(rows: pl.DataFrame) -> list[float]:
+    """One value a seed: arms share their probes."""
+    return rows.group_by("seed").agg(pl.col("value").first()).sort("seed")["value"].to_list()
+
+
+def _false(table: pl.DataFrame, arm: str) -> float | None:
+    try:
+        return mean(false_share(arm, *FAILURES)(table))
+    except NotMeasured:
+        return None
+
+
 def _mean(table: pl.DataFrame, arm: str, instrument: str) -> Curve:
-    found = list(curves(table, instrument, arm, FARTHEST).values())
-    seen, (mean, _, _) = mean_and_band(found, "min-max")
-    return seen, mean
+    found = list(curves(table, instrument, arm=arm, node=FARTHEST, sampler=None).values())
+    seen, (middle, _, _) = mean_and_band(found, "min-max")
+    return seen, middle

@@ -1,0 +1,1 @@
+"""How far what is measured can be trusted: judges and samplers."""

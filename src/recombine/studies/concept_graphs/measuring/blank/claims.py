@@ -1,0 +1,73 @@
+"""How far linear probes can be trusted on samples: the rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recombine.lab.claims import Claim, NotMeasured
+from recombine.lab.rules import BySeed, Measure, above, in_every_seed
+from recombine.lab.table import select
+from recombine.studies.concept_graphs._shared.times import curves_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FARTHEST = "111"
+FAILURES = ("none", "several", "other")  # of objects in the image: that the reader finds
+
+
+def false_share(arm: str, *kinds: str) -> Measure:
+    """Of all samples of the farthest class that the probes call right, over all evaluations, the share in which the
+    reader finds one of these kinds of failure.
+    """
+
+    def measure(table: pl.DataFrame) -> dict[int, float]:
+        where = {"arm": arm, "node": FARTHEST, "sampler": None}
+        right = curves_of(table, "probe.product", **where)
+        parts = [curves_of(table, f"probe.product.{kind}", **where) for kind in kinds]
+        shares = {
+            place[0]: float(sum(part[place][1].sum() for part in parts) / values.sum())
+            for place, (_, values) in right.items()
+            if values.sum() > 0
+        }
+        if not shares:
+            raise NotMeasured(f"the probes call nothing of {FARTHEST} right in arm {arm}")
+        return shares
+
+    return measure
+
+
+def blank_answers(table: pl.DataFrame, canvas: str = "blank") -> dict[int, tuple[str, ...]]:
+    """For each seed of the first arm: the value of each concept that the probes find likeliest on this canvas."""
+    rows = select(table, "calibration.probe.answer", canvas=canvas)
+    if not rows.height:
+        raise NotMeasured("the probes were not asked about an empty canvas: it was not measured")
+    best: dict[int, dict[str, tuple[float, str]]] = {}
+    rows = select(rows, arm=rows["arm"][0])
+    for seed, concept, answer, value in rows.select("seed", "concept", "answer", "value").iter_rows():
+        held = best.setdefault(seed, {})
+        held[concept] = max(held.get(concept, (-1.0, "")), (value, answer))
+    return {seed: tuple(answer for _, answer in held.values()) for seed, held in best.items()}
+
+
+def blank_is_the_farthest(table: pl.DataFrame) -> BySeed:
+    """Whether the probes' likeliest answers to an empty canvas are those of the farthest class."""
+    return {seed: float(set(found) == {"triangle", "blue", "small"}) for seed, found in blank_answers(table).items()}
+
+
+def _answers(table: pl.DataFrame) -> str:
+    said = [" ".join(found) for found in blank_answers(table).values()]
+    return "they answer: " + ", ".join(f"{answer} in {said.count(answer)}" for answer in dict.fromkeys(said))
+
+
+CLAIMS = (
+    Claim("B1", "with a joint embedding, most of what the probes call a right 111 holds no object (share, over "
+          "training)", "beyond (above 0.5)", above(false_share("joint", "none"), 0.5), check=True),
+    Claim("B2", "with the paper's embedding and continuous conditions, most of what the probes call a right 111 is not "
+          "one (share, over training)", "beyond (above 0.5)", above(false_share("continuous", *FAILURES), 0.5),
+          check=True),
+    Claim("B2b", "the same with binary conditions", "beyond (above 0.5)", above(false_share("binary", *FAILURES), 0.5),
+          check=True),
+    Claim("B3", "linear probes call an empty canvas a small blue triangle, the farthest class (share of seeds)",
+          "beyond; so in a probe made before", in_every_seed(blank_is_the_farthest, _answers), check=True),
+)  # fmt: skip

@@ -1,0 +1,54 @@
+"""Whether few network calls measure the same: the rule, and the cells it is judged on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recombine.lab.claims import Claim, NotMeasured
+from recombine.lab.rules import between
+from recombine.lab.table import select
+
+if TYPE_CHECKING:
+    import polars as pl
+
+EMERGED = 0.8
+TOLERANCE = 0.05  # about the sampling error of an accuracy over 50 images
+
+
+def audited_cells(table: pl.DataFrame) -> pl.DataFrame:
+    """Product accuracy by the run's own sampler (fast) and the audit's (slow) where both were measured, and the gap."""
+    import polars as pl
+
+    place = ("arm", "seed", "images_seen", "node", "distance")
+    rows = select(table, "reader.product")
+    slow = rows.filter(pl.col("sampler").is_not_null()).select(*place, "sampler", slow="value")
+    cells = slow.join(select(rows, sampler=None).select(*place, fast="value"), on=place)
+    if not cells.height:
+        raise NotMeasured("no evaluation that was measured was audited with a slower sampler")
+    return cells.with_columns(gap=pl.col("fast") - pl.col("slow")).sort(*place)
+
+
+def gaps(table: pl.DataFrame) -> dict[int, float]:
+    """The first sampler's product accuracy less the audit's, the mean over classes and moments."""
+    import polars as pl
+
+    means = audited_cells(table).group_by("seed").agg(pl.col("gap").mean()).sort("seed")
+    return dict(means.iter_rows())
+
+
+def _agreement(table: pl.DataFrame) -> str:
+    cells = audited_cells(table)
+    same = int(((cells["fast"] >= EMERGED) == (cells["slow"] >= EMERGED)).sum())
+    size = float(np.abs(cells["gap"].to_numpy()).mean())
+    return (
+        f"{cells['sampler'][0]}: {same} of {cells.height} cells on the same side of {EMERGED:g}; mean size of a "
+        f"difference {size:.3f}"
+    )
+
+
+CLAIMS = (
+    Claim("S1", "few-step sampling measures the same as 500-step ancestral sampling (difference)", "0 (within 0.05)",
+          between(gaps, -TOLERANCE, TOLERANCE, _agreement), general=True, check=True),
+)  # fmt: skip

@@ -1,0 +1,33 @@
+"""The figure of the two samplers: every class of every model at every moment."""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from recombine.lab.experiment import Drawing
+from recombine.lab.report.kit.style import FAINT, distance_color, house_style, put_caption, seeds_text
+from recombine.runs.concept_graph import RunConfig
+from recombine.studies.concept_graphs.measuring.sampler.claims import audited_cells
+
+
+def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+    """Accuracy by one sampler against accuracy by the other."""
+    cells = audited_cells(table)
+    with house_style():
+        figure = Figure(figsize=(8, 8.4), layout="constrained")
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
+        for (distance,), part in sorted(cells.partition_by("distance", as_dict=True).items()):
+            label = f"distance {distance}" if distance else "trained"
+            axes.scatter(part["slow"], part["fast"], s=90, alpha=0.45, color=distance_color(distance), label=label)
+        axes.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), aspect="equal")
+        fast = config.evaluation.sampler
+        axes.set_xlabel(f"product accuracy, {cells['sampler'][0]}")
+        axes.set_ylabel(f"product accuracy, {fast.method}-{fast.steps} ({fast.calls} network calls)")
+        axes.legend(loc="upper left")
+        axes.set_title(f"They differ by {cells['gap'].mean():+.3f} on average")
+        images = config.evaluation.images_per_node
+        put_caption(figure, f"A dot: one class, moment and seed; {images} images each.",
+                    f"{seeds_text(cells['seed'].n_unique())}.")  # fmt: skip
+    return {"figure": Drawing(figure, "The default sampler against 500-step ancestral sampling on models in training.")}
