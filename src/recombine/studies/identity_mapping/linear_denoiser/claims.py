@@ -53,6 +53,12 @@ def _every(hits: pl.Series, missing: str, note: str) -> Judgement:
     return judge_every(int(hits.sum()), len(hits), note)
 
 
+def ends(values: pl.Series) -> tuple[float, float]:
+    """The smallest and the largest; not a number where there is none."""
+    found = values.to_numpy()
+    return (float(found.min()), float(found.max())) if len(found) else (float("nan"), float("nan"))
+
+
 def _identity_limit(table: pl.DataFrame) -> Judgement:
     """Learning times at the noisiest level against identity mapping's -log(0.2) / a."""
     key = [*CASE, "concept"]
@@ -60,7 +66,7 @@ def _identity_limit(table: pl.DataFrame) -> Judgement:
     limits = select(table, "identity.learning_time").select(*key, "value")
     both = times.join(limits, on=key, suffix="_limit")
     off = (both["value"] / both["value_limit"] - 1).abs()
-    return _every(off <= 0.01, "no learning times over noise", f"largest difference {off.max() or 0:.2g}")
+    return _every(off <= 0.01, "no learning times over noise", f"largest difference {ends(off)[1]:.2g}")
 
 
 def _condition_unused(table: pl.DataFrame) -> Judgement:
@@ -70,7 +76,7 @@ def _condition_unused(table: pl.DataFrame) -> Judgement:
     least, most = (part["value"] for part in ends)
     if not len(least):
         raise NotMeasured("no level says how much it uses the condition")
-    note = f"at most {least.max():.4f} at the least noise, at least {most.min():.4f} at the most"
+    note = f"at most {ends(least)[1]:.4f} at the least noise, at least {ends(most)[0]:.4f} at the most"
     return _every((least < 0.01) & (most > 0.99), "", note)
 
 
@@ -102,7 +108,7 @@ def _generated_order(condition: str) -> Rule:
         found = pairs(table, "samples.learning_time", "model", condition=condition)
         ratios = found["weak"] / found["strong"]
         hits = (ratios < 1) == (found["wide"] & (condition == "value"))
-        span = f"{ratios.min() or 0:.2f} to {ratios.max() or 0:.2f}"
+        span = "{:.2f} to {:.2f}".format(*ends(ratios))
         return _every(hits, "no learning times in the generated mean", f"time of the weaker over the stronger: {span}")
 
     return judge
@@ -110,7 +116,7 @@ def _generated_order(condition: str) -> Rule:
 
 def _never_from_zero(table: pl.DataFrame) -> Judgement:
     lost = select(table, "retreat.from_zero")["value"]
-    return _every(lost < 1e-9, "no one-layer denoiser was followed", f"largest {lost.max() or 0:.2g}")
+    return _every(lost < 1e-9, "no one-layer denoiser was followed", f"largest {ends(lost)[1]:.2g}")
 
 
 def at_two(model: str, **where: Any) -> Share:

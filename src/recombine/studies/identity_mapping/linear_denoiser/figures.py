@@ -17,7 +17,7 @@ from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_pane
 from recombine.lab.table import curves, select
 from recombine.studies.identity_mapping._shared.figures import whiskers
 from recombine.studies.identity_mapping._shared.trends import Series, share
-from recombine.studies.identity_mapping.linear_denoiser.claims import levels_at, pairs, retreats
+from recombine.studies.identity_mapping.linear_denoiser.claims import ends, levels_at, pairs, retreats
 
 WEAK, STRONG = SERIES_COLORS[5], SERIES_COLORS[4]
 MODELS = {
@@ -100,8 +100,8 @@ def _draw_order(axes: Axes, table: pl.DataFrame) -> None:
                           markersize=8, label=f"{condition}, {MODELS[model][0]}")  # fmt: skip
     first = found.row(0, named=True)
     turn = np.sqrt((first["gap"] ** 2 - 1) / 2 + first["strong_spread"] ** 2)
-    given_class = select(found, condition="class")["ratio"]
-    axes.set_title(f"Samples by class: {given_class.min():.1f} to {given_class.max():.1f} times as long")
+    low, high = ends(select(found, condition="class")["ratio"])
+    axes.set_title(f"Samples by class: {low:.1f} to {high:.1f} times as long")
     axes.axhline(1, color=FAINT, linewidth=1.5)
     axes.axvline(turn, color=FAINT, linestyle="--", linewidth=1.5)
     axes.set(yscale="log", xlabel="spread of the weaker concept", ylabel="time of the weaker / of the stronger")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from recombine.lab.table import select
 from recombine.studies.identity_mapping._shared.trends import Series, share
-from recombine.studies.identity_mapping.linear_denoiser.claims import DEEP, at_two, levels_at, pairs, retreats
+from recombine.studies.identity_mapping.linear_denoiser.claims import DEEP, at_two, ends, levels_at, pairs, retreats
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,28 +19,27 @@ def numbers(table: pl.DataFrame) -> dict[str, float | str]:
     limits = select(table, "identity.learning_time").select(*key, "value")
     last = times.group_by(key).last().join(limits, on=key, suffix="_limit")
     used = select(table, "level.condition_used", condition="class", sigma=times["sigma"].min())["value"]
-    ratios = pairs(table, "samples.learning_time", "model", condition="class")
+    generated = pairs(table, "samples.learning_time", "model", condition="class")
+    ratios = ends(generated["weak"] / generated["strong"])
     turning = pairs(table, "level.learning_time", "sigma", condition="class", sigma=times["sigma"].min())
     one_layer = [counts for model in DEEP for counts in retreats(table, model, layers=1).values()]
     alone = levels_at(table, 2.0)
-    loss = {"what": "setbacks"}
     return {
-        "limit_off": float((last["value"] / last["value_limit"] - 1).abs().max()),  # type: ignore[arg-type]
-        "class_used": float(used.max()),  # type: ignore[arg-type]
-        "ratio_low": float((ratios["weak"] / ratios["strong"]).min()),  # type: ignore[arg-type]
-        "ratio_high": float((ratios["weak"] / ratios["strong"]).max()),  # type: ignore[arg-type]
-        "turns_from": float(turning.filter(turning["weak"] < turning["strong"])["spread"].min()),  # type: ignore[arg-type]
+        "limit_off": ends((last["value"] / last["value_limit"] - 1).abs())[1],
+        "class_used": ends(used)[1],
+        "ratio_low": ratios[0], "ratio_high": ratios[1],
+        "turns_from": ends(turning.filter(turning["weak"] < turning["strong"])["spread"])[0],
         "gaps": ", ".join(f"{gap:g}" for gap in retreats(table, "edm")),
         "edm": _listed(retreats(table, "edm")), "identity": _listed(retreats(table, "identity")),
-        "edm_loss": _listed(retreats(table, "edm", **loss)),
-        "identity_loss": _listed(retreats(table, "identity", **loss)),
+        "edm_loss": _listed(retreats(table, "edm", what="setbacks")),
+        "identity_loss": _listed(retreats(table, "identity", what="setbacks")),
         "one_layer": float(sum(k for k, _ in one_layer)), "one_layer_of": float(sum(n for _, n in one_layer)),
         "middle_sigma": next(sigma for sigma in alone if sigma > 1),
         "middle": share(next(counts for sigma, counts in alone.items() if sigma > 1)),
-        "separate": share(at_two("separate")(table)), "separate_loss": share(at_two("separate", **loss)(table)),
-        "identity_loss_two": share(at_two("identity", **loss)(table)),
+        "separate": share(at_two("separate")(table)), "separate_loss": share(at_two("separate", what="setbacks")(table)),
+        "identity_loss_two": share(at_two("identity", what="setbacks")(table)),
         "gaussian": share(at_two("edm", start="gaussian")(table)),
-        "gaussian_loss": share(at_two("edm", start="gaussian", **loss)(table)),
+        "gaussian_loss": share(at_two("edm", start="gaussian", what="setbacks")(table)),
     }  # fmt: skip
 
 
