@@ -72,8 +72,8 @@ def _identity_limit(table: pl.DataFrame) -> Judgement:
 def _condition_unused(table: pl.DataFrame) -> Judgement:
     """The part of the best answer that the class has, at the least and the most noise."""
     used = select(table, "level.condition_used", condition="class").sort("sigma")
-    ends = [used.group_by(*CASE, "concept", maintain_order=True).agg(end) for end in _first_and_last()]
-    least, most = (part["value"] for part in ends)
+    parts = [used.group_by(*CASE, "concept", maintain_order=True).agg(end) for end in _first_and_last()]
+    least, most = (part["value"] for part in parts)
     if not len(least):
         raise NotMeasured("no level says how much it uses the condition")
     note = f"at most {ends(least)[1]:.4f} at the least noise, at least {ends(most)[0]:.4f} at the most"
