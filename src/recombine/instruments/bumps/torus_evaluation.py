@@ -24,12 +24,12 @@ class TorusEvaluation(PlacesEvaluation):
     """That of bumps and, at some milestones, the activations of every block at the last step of the generation."""
 
     kind: Literal["torus"] = "torus"
-    looks: int = Field(default=5, ge=1, description="milestones at which blocks are measured, the last included")
+    probes: int = Field(default=5, ge=1, description="milestones at which blocks are measured, the last included")
     homology: tuple[str, ...] = ("up.0",)  # blocks whose holes are counted at the end; needs the extra `topology`
 
     def further(self, subject: Subject) -> list[Row]:
         """Rows of every block, at the milestones chosen for it; at the end also distributions and holes."""
-        if subject.seen not in self.chosen(subject.training, self.looks):
+        if subject.seen not in self.chosen(subject.training, self.probes):
             return []
         finished = subject.seen == subject.training.total
         world, model, device = subject.world, subject.sampler.model, subject.device

@@ -1,6 +1,8 @@
-"""Figures of tori in networks (Liang et al. 2024, Figs. 2, 3 and 8)."""
+"""Figures of tori in networks (Liang et al. 2024, Figs 2, 3 and 8)."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,74 +20,98 @@ from recombine.instruments.representations.geometry import (
     ring_tests,
     torus,
 )
-from recombine.lab.report.kit.axes import accuracy_axis, images_axis
-from recombine.lab.report.kit.curves import band_caption, draw_series
+from recombine.lab.experiment import Drawing
+from recombine.lab.report.kit.axes import images_axis
+from recombine.lab.report.kit.curves import band_caption, draw_mean, draw_series
 from recombine.lab.report.kit.style import FAINT, empty_panel, house_style, put_caption, seeds_text
-from recombine.lab.table import at_end, curves
-from recombine.studies.bumps.torus.claims import ADDITIVE, CONJUNCTIVE, HEADLINE, NULLS, RATIO, TRAINED
+from recombine.lab.rules import mean
+from recombine.lab.table import at_end, curves, select
+from recombine.runs.bumps import BumpsRun
+from recombine.studies.bumps.torus.claims import ADDITIVE, BLOCK, CONJUNCTIVE, HEADLINE, NULLS, RATIO, TRAINED
 
-INK = {"trained": "#d62728", TORI[0]: "#1f77b4", TORI[1]: "#2ca02c", "pixels": "#7f7f7f"}
-DASHES = {"trained": "-", TORI[0]: "--", TORI[1]: "-.", "pixels": ":"}
+CLIFFORD, SOLID, _ = TORI
+LINES: dict[str, tuple[str, Any]] = {
+    "trained": ("#D55E00", "-"), CLIFFORD: ("#0072B2", "--"), SOLID: ("#009E73", "-."), "pixels": ("#7f7f7f", ":"),
+    "untrained": ("#9467bd", "-"),
+}  # fmt: skip
 STATISTICS = {"residual": "share r outside of the other plane", "cosines": "principal cosines"}
 
 
+def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+    """Training, rings, and what of it all is learned."""
+    side = config.world.pixels
+    return {
+        "figure": Drawing(
+            training(table),
+            "Accuracy, participation ratio and distance to ideal tori over training; spectra at its end.",
+        ),
+        "rings": Drawing(
+            rings(table, side, "residual"),
+            "How orthogonal the planes of rings are: the trained block, ideal tori and the raw pixels.",
+        ),
+        "cosines": Drawing(rings(table, side, "cosines"), "The same by the principal cosines of the planes."),
+        "factorised": Drawing(
+            factorised(table, side),
+            "Is a block more than a blurred picture? Additive fraction over participation ratio of every block.",
+        ),
+    }
+
+
 def training(table: pl.DataFrame) -> Figure:
-    """Fig. 2 and Fig. 8: accuracy, dimensions, distance to ideal tori, spectra."""
+    """Fig 2 and Fig 8: accuracy, dimensions, distance to ideal tori, spectra."""
     with house_style():
-        figure = Figure(figsize=(13, 10.4), layout="constrained")
+        figure = Figure(figsize=(15, 12.4), layout="constrained")
         (accuracy, ratio), (distance, spectra) = figure.subplots(2, 2)
-        accuracy.set_title("a   Accuracy")
-        drawn = {how: list(curves(table, f"{how}.both", TRAINED, ALL).values()) for how in ("darkest", "fine")}
+        shown = {"darkest": "darkest pixel", "fine": "fine estimate"}
+        drawn = {
+            name: list(curves(table, f"{how}.both", arm=TRAINED, region=ALL).values()) for how, name in shown.items()
+        }
         draw_series(accuracy, drawn)
-        accuracy_axis(accuracy)
-        _over_training(ratio, table, {HEADLINE: RATIO}, "b   Participation ratio", "participation ratio")
-        ratio.set_yscale("log")
-        for number, name in enumerate(CONJUNCTIVE):  # names side by side: some lie close
-            for value in list(at_end(table, RATIO, NULLS, [name]).values())[:1]:
-                ratio.axhline(value, color=FAINT, linestyle=":", linewidth=1.4)
-                ratio.annotate(name, (0.99 - 0.2 * (number % 3), value), xycoords=("axes fraction", "data"),
-                               ha="right", va="bottom", fontsize=10, color="#666666")  # fmt: skip
-        series = {f"{test}, {name}": f"geometry.{test}.residual to {name}" for test in TESTS for name in TORI[:2]}
-        _over_training(distance, table, series, "c   Distance to ideal tori (of r)", "Wasserstein distance")
-        _spectra(spectra, table)
+        accuracy.set_title(
+            f"a   Accuracy: {mean(at_end(table, 'darkest.both', arm=TRAINED, region=ALL)):.2f} at the end"
+        )
+        _draw_ratio(ratio, table)
+        _draw_distance(distance, table)
+        _draw_spectra(spectra, table)
         put_caption(
             figure,
-            f"Block {HEADLINE}. (b) Dotted: what nobody trained. (c) Between the distributions of r over all pairs of "
-            "rings. (d) Shares of the variance at the end of training.",
-            band_caption(table.filter(pl.col("arm") == TRAINED)["seed"].n_unique()),
+            f"Block {HEADLINE}. (b) Dotted: representations that were not learned. (c) Wasserstein distance between "
+            "the distributions of r over all pairs of rings. (d) Shares of the variance at the end of training, a line "
+            "a seed; in brackets the first four together.",
+            band_caption(_seeds(table)),
         )
     return figure
 
 
-def rings(table: pl.DataFrame, side: int) -> Figure:
-    """Fig. 3: distributions of both statistics in the three tests, as cumulative shares."""
-    ideal = {name: ring_tests(torus(name, side, side)) for name in TORI[:2]}
+def rings(table: pl.DataFrame, side: int, statistic: str) -> Figure:
+    """Fig 3: the distribution of a statistic in the three tests, as cumulative shares."""
+    ideal = {name: ring_tests(torus(name, side, side)) for name in (CLIFFORD, SOLID)}
     share = np.linspace(0, 1, QUANTILES)
     with house_style():
-        figure = Figure(figsize=(15, 9.6), layout="constrained")
-        panels = figure.subplots(2, 3, sharey=True)
-        for row, (statistic, name) in zip(panels, STATISTICS.items(), strict=True):
-            for axes, test in zip(row, TESTS, strict=True):
-                axes.set_title(test)
-                for arm, node in ((TRAINED, HEADLINE), (NULLS, "pixels")):
-                    for number, values in enumerate(_quantiles(table, arm, node, test, statistic)):
-                        label = "trained" if arm == TRAINED else node
-                        axes.plot(values, share, DASHES[label], color=INK[label], linewidth=1.8, alpha=0.8,
-                                  label=label if number == 0 else None)  # fmt: skip
-                for kind, tests in ideal.items():
-                    values = getattr(tests[test], statistic).ravel()
-                    axes.plot(
-                        np.quantile(values, share), share, DASHES[kind], color=INK[kind], linewidth=2.4, label=kind
-                    )
-                axes.set(xlabel=name, xlim=(-0.03, 1.03))
-            row[0].set_ylabel("share of pairs up to here")
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
+        figure = Figure(figsize=(16, 6.8), layout="constrained")
+        panels = figure.subplots(1, 3, sharey=True)
+        for letter, axes, test in zip("abc", panels, TESTS, strict=True):
+            for label, of in (("trained", BLOCK), ("pixels", CONJUNCTIVE["pixels"])):
+                color, dashes = LINES[label]
+                for _, values in curves(table, f"pairs.{statistic}", over="quantile", rings=test, **of).values():
+                    if len(values) == QUANTILES:
+                        axes.plot(values, share, color=color, linestyle=dashes, linewidth=2, alpha=0.8, label=label)
+            for kind, tests in ideal.items():
+                values = np.quantile(getattr(tests[test], statistic).ravel(), share)
+                axes.plot(values, share, color=LINES[kind][0], linestyle=LINES[kind][1], linewidth=2.8, label=kind)
+            name = "residual" if statistic == "residual" else "cosine"
+            found = at_end(table, f"geometry.{name}", rings=test, **BLOCK)
+            axes.set_title(f"{letter}   {test}" + (f": mean {mean(found):.2f}" if found else ""))
+            axes.set(xlabel=STATISTICS[statistic], xlim=(-0.03, 1.03))
+        panels[0].set_ylabel("share of pairs up to here")
+        handles, labels = panels[0].get_legend_handles_labels()
+        one = dict(zip(labels, handles, strict=True))
+        figure.legend(list(one.values()), list(one), loc="outside upper center", ncols=4)
         put_caption(
             figure,
             f"Pairs of rings of block {HEADLINE} at the end of training ({seeds_text(_seeds(table))}, a line each), of "
-            "two ideal tori and of the raw pixels. Left: rings with x fixed against rings with y fixed. Middle and "
-            "right: two rings with x fixed, with y fixed. Parallel: r = 0, cosines 1; orthogonal: r = 1, cosines 0.",
+            "two ideal tori and of the raw pixels. (a) Rings with x fixed against rings with y fixed. (b, c) Two rings "
+            "with x fixed, with y fixed. Parallel: r = 0, cosines 1; orthogonal: r = 1, cosines 0.",
         )
     return figure
 
@@ -93,100 +119,102 @@ def rings(table: pl.DataFrame, side: int) -> Figure:
 def factorised(table: pl.DataFrame, side: int) -> Figure:
     """Every block and every null between dimension and additive fraction, with the line of blurred pictures."""
     widths = np.geomspace(0.3, 9, 60)
-    line = np.array([(bump_participation_ratio(w, side, side), bump_additive_fraction(w, side, side)) for w in widths])
     with house_style():
-        figure = Figure(figsize=(9.6, 7.4), layout="constrained")
+        figure = Figure(figsize=(12, 9), layout="constrained")
         axes = figure.subplots()
-        axes.plot(*line.T, color=FAINT, linewidth=2.2, label="pixels of a bump, blurred")
+        axes.plot(*np.array([_blur(w, side) for w in widths]).T, color=FAINT, linewidth=2.4, label="bump, blurred")
         for width in (0.5, 1, 2, 4):
-            at = (bump_participation_ratio(width, side, side), bump_additive_fraction(width, side, side))
-            axes.plot(*at, "o", color=FAINT, markersize=5)
-            axes.annotate(
-                f"{width:g} px", at, xytext=(6, -12), textcoords="offset points", color="#777777", fontsize=10
-            )
-        axes.plot(4, 1, "*", color="#1f77b4", markersize=15, label="Clifford torus")
-        axes.plot(2.41, 0.9, "P", color="#2ca02c", markersize=11, label="3D torus")
-        for node, points in _places(table, NULLS).items():
-            untrained = node.startswith("untrained")
-            name = "untrained network" if untrained else "not a network"
-            known = axes.get_legend_handles_labels()[1]
-            axes.plot(*points.T, "^" if untrained else "s", color="#9467bd" if untrained else "#555555", markersize=7,
-                      alpha=0.6, linestyle="none", label=None if name in known else name)  # fmt: skip
-            if not untrained:
-                axes.annotate(
-                    node, points.mean(0), xytext=(-8, -4), textcoords="offset points", fontsize=10, ha="right"
-                )
-        for number, (node, points) in enumerate(_places(table, TRAINED).items()):
-            axes.plot(*points.T, "o", color=INK["trained"], markersize=7, alpha=0.75, linestyle="none",
-                      label="trained network" if number == 0 else None)  # fmt: skip
-            axes.annotate(node, points.mean(0), xytext=(8, 3), textcoords="offset points", color=INK["trained"])
+            axes.plot(*_blur(width, side), "o", color=FAINT, markersize=6)
+            axes.annotate(f"{width:g} px", _blur(width, side), xytext=(6, -14), textcoords="offset points",
+                          color="#777777", fontsize=13)  # fmt: skip
+        axes.plot(4, 1, "*", color=LINES[CLIFFORD][0], markersize=17, label=CLIFFORD)
+        axes.plot(2.41, 0.9, "P", color=LINES[SOLID][0], markersize=13, label=SOLID)
+        for block, points in _points(table, arm=NULLS, trained=None).items():
+            axes.plot(*points.T, "s", color="#555555", markersize=8, alpha=0.6, label="not a network")
+            axes.annotate(block, points.mean(0), xytext=(-8, -4), textcoords="offset points", fontsize=13, ha="right")
+        for points in _points(table, trained=False).values():
+            axes.plot(*points.T, "^", color=LINES["untrained"][0], markersize=8, alpha=0.5, label="untrained network")
+        trained = _points(table, trained=True)
+        for block, points in trained.items():
+            axes.plot(*points.T, "o", color=LINES["trained"][0], markersize=8, alpha=0.8, label="trained network")
+            offset = (-78, -34) if block == "bottom" else (10, 5)  # beside the middle block
+            axes.annotate(block, points.mean(0), xytext=offset, textcoords="offset points", color=LINES["trained"][0])
         axes.set(xscale="log", xlabel="participation ratio", ylabel="additive fraction", ylim=(0, 1.05))
-        axes.legend(loc="lower left")
+        if HEADLINE in trained:
+            axes.set_title(f"Block {HEADLINE}: additive fraction {trained[HEADLINE].mean(0)[1]:.2f} after training")
+        handles, labels = axes.get_legend_handles_labels()
+        one = dict(zip(labels, handles, strict=True))
+        axes.legend(list(one.values()), list(one), loc="lower left")
         put_caption(
             figure,
             f"Blocks of the network at the end of its training, a dot a seed ({seeds_text(_seeds(table))}), before it, "
             "and codes that are no network. On the line lies what a picture of the bump, blurred to that width, would "
-            "be; a code above it holds x and y more apart than that.",
+            "be; a code above it keeps x and y more separate than that.",
         )
     return figure
 
 
-def _over_training(axes: Axes, table: pl.DataFrame, series: Mapping[str, str], title: str, label: str) -> None:
-    axes.set_title(title)
-    found = {name: list(curves(table, what, TRAINED, HEADLINE).values()) for name, what in series.items()}
-    found = {name: each for name, each in found.items() if each}
+def _draw_ratio(axes: Axes, table: pl.DataFrame) -> None:
+    found = list(curves(table, RATIO, **BLOCK).values())
     if not found:
-        return empty_panel(axes, f"{label} was not measured")
-    for number, (name, each) in enumerate(found.items()):
-        color, dash = f"C{number // 2}", "-" if number % 2 == 0 else "--"
-        shown = [dict(zip(seen.tolist(), values.tolist(), strict=True)) for seen, values in each]
-        seen = sorted(set.intersection(*map(set, shown)))
-        values = np.array([[one[at] for at in seen] for one in shown])  # [seeds, moments]
-        for one in values:
-            axes.plot(seen, one, color=color, linewidth=0.7, alpha=0.35)
-        axes.plot(seen, values.mean(0), dash, color=color, linewidth=2.4, label=name)
+        return empty_panel(axes, "participation ratio was not measured")
+    draw_mean(axes, found, LINES["trained"][0])
+    for number, (name, of) in enumerate(CONJUNCTIVE.items()):  # names side by side: some lie close
+        if values := at_end(table, RATIO, **of):
+            axes.axhline(mean(values), color=FAINT, linestyle=":", linewidth=1.6)
+            axes.annotate(name, (0.99 - 0.27 * (number % 3), mean(values)), xycoords=("axes fraction", "data"),
+                          ha="right", va="bottom", fontsize=12.5, color="#666666")  # fmt: skip
     images_axis(axes)
-    axes.set_ylabel(label)
-    if len(found) > 1:
-        axes.set_ylim(0, 1.42)
-        axes.legend(loc="upper center", ncols=2, fontsize=10)
+    axes.set_yscale("log")
+    axes.set_ylabel("participation ratio")
+    axes.set_title(f"b   Dimensions: {mean(at_end(table, RATIO, **BLOCK)):.1f} at the end")
     return None
 
 
-def _spectra(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_distance(axes: Axes, table: pl.DataFrame) -> None:
+    drawn = False
+    for color, test in zip(("#0072B2", "#E69F00", "#009E73"), TESTS, strict=True):
+        for kind, dashes in ((CLIFFORD, "-"), (SOLID, "--")):
+            found = list(curves(table, "distance.residual", rings=test, torus=kind, **BLOCK).values())
+            if found:
+                draw_mean(axes, found, color, f"{test}, {kind.split()[0]}", dashes=dashes, width=2.6, opacity=0.06)
+                drawn = True
+    if not drawn:
+        return empty_panel(axes, "distances to ideal tori were not measured")
+    images_axis(axes)
+    axes.set(ylabel="Wasserstein distance of r", ylim=(0, 1.5))
+    axes.legend(loc="upper center", ncols=2, fontsize=13)
+    end = at_end(table, "distance.residual", rings=TESTS[0], torus=CLIFFORD, **BLOCK)
+    axes.set_title(f"c   {TESTS[0]}: {mean(end):.2f} from the Clifford torus")
+    return None
+
+
+def _draw_spectra(axes: Axes, table: pl.DataFrame) -> None:
     axes.set_title("d   Spectra")
-    at = np.arange(1, SPECTRUM + 1)
-    for arm, node, color, label in (
-        (TRAINED, HEADLINE, INK["trained"], "trained"), (NULLS, f"untrained {HEADLINE}", "#9467bd", "untrained"),
-        (NULLS, "pixels", INK["pixels"], "pixels"),
-    ):  # fmt: skip
-        found = [at_end(table, f"spectrum.{k}", arm, [node]) for k in at]
-        seeds = sorted(set.intersection(*map(set, found)))
-        for number, seed in enumerate(seeds):
-            shares = [each[seed] for each in found]
-            top = f"{label} (first four: {sum(shares[:4]):.2f})"
-            axes.plot(at, shares, "o-", color=color, linewidth=1.6, markersize=4, alpha=0.7,
-                      label=top if number == 0 else None)  # fmt: skip
-    axes.set(xlabel="principal component", ylabel="share of the variance", yscale="log")
+    four = {}
+    for label, of in (("trained", BLOCK), ("untrained", CONJUNCTIVE[f"untrained {HEADLINE}"]),
+                      ("pixels", CONJUNCTIVE["pixels"])):  # fmt: skip
+        four[label] = mean(at_end(table, "geometry.top-4 share", **of))
+        for number, (at, shares) in enumerate(curves(table, "spectrum", over="component", **of).values()):
+            name = f"{label} ({four[label]:.2f})" if number == 0 else None
+            axes.plot(at, shares, "o-", color=LINES[label][0], linewidth=1.8, markersize=5, alpha=0.7, label=name)
+    axes.set(xlabel="principal component", ylabel="share of the variance", yscale="log", xlim=(0.5, SPECTRUM + 0.5))
     if axes.get_legend_handles_labels()[0]:
+        axes.set_title(f"d   First four: {four['trained']:.2f}, untrained {four['untrained']:.2f}")
         axes.legend(loc="best")
 
 
-def _quantiles(table: pl.DataFrame, arm: str, node: str, test: str, statistic: str) -> list[list[float]]:
-    """One list of quantiles a seed."""
-    found = [at_end(table, f"{test}.{statistic}.q{k}", arm, [node]) for k in range(QUANTILES)]
-    return [[each[seed] for each in found] for seed in sorted(set.intersection(*map(set, found)))]
+def _blur(width: float, side: int) -> tuple[float, float]:
+    return bump_participation_ratio(width, side, side), bump_additive_fraction(width, side, side)
 
 
-def _places(table: pl.DataFrame, arm: str) -> dict[str, NDArray[np.float64]]:
+def _points(table: pl.DataFrame, **where: Any) -> dict[str, NDArray[np.float64]]:
     """Participation ratio and additive fraction at the end, for every block or null.  # [seeds, 2] each"""
     found = {}
-    names = table.filter((pl.col("arm") == arm) & (pl.col("instrument") == RATIO))["node"].unique(maintain_order=True)
-    for node in names.to_list():
-        ratio, additive = (at_end(table, what, arm, [node]) for what in (RATIO, ADDITIVE))
-        shared = sorted(ratio.keys() & additive.keys())
-        if shared:
-            found[str(node)] = np.array([(ratio[seed], additive[seed]) for seed in shared])
+    for block in select(table, RATIO, **where)["block"].unique(maintain_order=True).to_list():
+        ratio, additive = (at_end(table, what, block=block, **where) for what in (RATIO, ADDITIVE))
+        if shared := sorted(ratio.keys() & additive.keys()):
+            found[str(block)] = np.array([(ratio[seed], additive[seed]) for seed in shared])
     return found
 
 

@@ -1,0 +1,38 @@
+"""Numbers of the findings that no claim holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recombine.lab.numbers import interval_text, number_text
+from recombine.lab.rules import less, mean
+from recombine.lab.statistics import mean_interval
+from recombine.lab.table import at_end, select
+from recombine.studies.bumps.torus.claims import ADDITIVE, BLOCK, HEADLINE, RATIO, TORUS, holes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+    """Nulls beside the trained block, gains over the untrained one by seed, and how many seeds have which holes."""
+    counted = list(holes(table, **BLOCK).values())
+    x_on_y = {"instrument": "geometry.residual", "rings": "x on y"}
+    return {
+        "untrained_rings": mean(at_end(table, block=HEADLINE, trained=False, **x_on_y)),
+        "pixel_rings": mean(at_end(table, block="pixels", **x_on_y)),
+        "probes": select(table, RATIO, **BLOCK)["images_seen"].n_unique(),
+        "torus_seeds": sum(own == TORUS for own in counted),
+        "open_seeds": sum(None in own for own in counted),
+        "additive": mean(at_end(table, ADDITIVE, **BLOCK)),
+        "label_code": mean(at_end(table, ADDITIVE, block="label code")),
+        "paired_up": _gain(table, HEADLINE),
+        "paired_middle": _gain(table, "middle"),
+    }
+
+
+def _gain(table: pl.DataFrame, block: str) -> str:
+    """The additive fraction after training less that before, paired by seed, with its interval."""
+    after, before = (at_end(table, ADDITIVE, block=block, trained=trained) for trained in (True, False))
+    gains = less(after, before)
+    return f"{number_text(mean(gains))} ({interval_text(mean_interval(list(gains.values())))})"
