@@ -1,4 +1,4 @@
-"""Runs on scenes told by colour: training set, prompts, and what they refuse."""
+"""Runs on scenes conditioned on colours: training set, prompts, and what they refuse."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ def test_prompts_of_every_number_or_of_names() -> None:
         SMOKE.prompts(["pink"], 1)
 
 
-def test_the_network_is_told_as_many_numbers_as_there_are_colours() -> None:
+def test_the_condition_has_a_number_for_each_colour() -> None:
     pool, model = SMOKE.pool("cpu"), SMOKE.model()
     assert pool.conditions.shape == (64, 8)
     assert model.denoise(pool.images[:2], torch.ones(2), pool.conditions[:2]).shape == (2, 3, 16, 16)
@@ -39,7 +39,7 @@ def test_a_stored_config_is_the_run_again() -> None:
         ({"evaluation.counts": (0, 1)}, "ask for 1 to 8 colours at once"),
         ({"split.objects": (1, 9)}, "this world has 0 to 8 objects"),
         ({"split.source": "clevr", "world.scenes.style": "clevr"}, "set split.source = rendered"),
-        ({"told": "some"}, "'told' = 'some'"),
+        ({"labelled": "some"}, "'labelled' = 'some'"),
     ],
 )
 def test_what_does_not_fit(changes: dict[str, object], message: str) -> None:

@@ -1,4 +1,4 @@
-"""The config of a run on scenes that are told by colour: how many objects there are, and what is told of them."""
+"""The config of a run on scenes conditioned on colours: how many objects there are, and which are labelled."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from recombine.denoisers.configs import Foldable, Prediction, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, Schedule
 from recombine.errors import UserError
-from recombine.instruments.observation import Denoise, Row
+from recombine.instruments.observation import Denoise, Row, drawn_by
 from recombine.instruments.scenes.colour_evaluation import (
     ColourEvaluation,
+    ColourSampling,
     measure_colours,
     model_cosines,
-    node_of,
     pair_rows,
     prompts,
 )
+from recombine.instruments.scenes.colour_reader import ColourReader
 from recombine.runs.base import Run
 from recombine.training.inference import FastDenoiser
-from recombine.worlds.scenes.colours import ColouredScenes, Told
+from recombine.worlds.scenes.colours import ColouredScenes, Labelled
 from recombine.worlds.scenes.split import SceneSplit
 from recombine.worlds.splits import Pool
 
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class ColoursRun(Run):
-    """One training on scenes told by colour, complete."""
+    """One training on scenes conditioned on colours, complete."""
 
     world: ColouredScenes = ColouredScenes()
-    told: Told = "all"  # which colours of an image its label says
+    labelled: Labelled = "all"  # which colours of an image are in its label
     split: SceneSplit = SceneSplit(objects=(0, 1, 2, 3))
     network: Foldable = UNetConfig()
     prediction: Prediction = "edm"
@@ -45,7 +46,7 @@ class ColoursRun(Run):
     def check(self) -> None:
         self.split.check(self.world.scenes)
         if self.split.source != "rendered":
-            raise UserError("scenes of different colours are rendered, not read: set split.source = rendered")
+            raise UserError("scenes with one object of a colour are rendered, not read: set split.source = rendered")
         if not 1 <= min(self.evaluation.counts) <= max(self.evaluation.counts) <= len(self.world.names):
             raise UserError(
                 f"evaluation.counts = {self.evaluation.counts}: ask for 1 to {len(self.world.names)} colours at once"
@@ -58,7 +59,7 @@ class ColoursRun(Run):
         return foldable_network(self.network, self.world.image_shape, self.world.condition_widths)
 
     def pool(self, device: str) -> Pool:
-        return self.world.pool(self.split, self.told, self.seeds.data, device)
+        return self.world.pool(self.split, self.labelled, self.seeds.data, device)
 
     def calibration(self, device: str) -> list[Row]:
         return self.evaluation.calibration(self.world, self.seeds.data, device)
@@ -66,22 +67,26 @@ class ColoursRun(Run):
     def measure(
         self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
     ) -> tuple[list[Row], Tensor]:
-        reader = self.evaluation.tools(self.world, self.seeds.data, str(device))
-        return measure_colours(
-            denoise, self.evaluation, how, self.schedule, self.world, reader, self.seeds.sampling, device, suffix
-        )
+        rows, images = measure_colours(self._sampling(denoise, how, device), self.evaluation, self._reader(device))
+        return drawn_by(rows, suffix), images
 
     def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
         """Pairs and cosines, at the end of training."""
         if seen < self.training.total:
             return []
-        device, seed = sampler.device, self.seeds.sampling
-        reader = self.evaluation.tools(self.world, self.seeds.data, str(device))
-        rows = pair_rows(sampler.denoise, self.evaluation, self.schedule, self.world, reader, seed, device)
-        return rows + model_cosines(sampler.model, self.world, self.schedule, self.evaluation.draws, seed, device)
+        sampling = self._sampling(sampler.denoise, self.evaluation.sampler, sampler.device)
+        rows = pair_rows(sampling, self.evaluation.pair_images, self._reader(sampler.device))
+        return rows + model_cosines(sampler.model, sampling, self.evaluation.draws)
+
+    def _sampling(self, denoise: Denoise, how: SamplerConfig, device: torch.device) -> ColourSampling:
+        together, seed = self.evaluation.together, self.seeds.sampling
+        return ColourSampling(denoise, how, self.schedule, self.world, seed, together, device)
+
+    def _reader(self, device: torch.device) -> ColourReader:
+        return self.evaluation.tools(self.world, self.seeds.data, str(device))
 
     def groups(self) -> list[str]:
-        return [node_of(count) for count in self.evaluation.counts]
+        return [str(count) for count in self.evaluation.counts]
 
     def prompts(self, asked: Sequence[str] | None, count: int) -> tuple[Tensor, Tensor]:
         if not asked:

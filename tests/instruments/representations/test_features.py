@@ -74,7 +74,7 @@ def test_products_are_means_over_all_ways_to_halve_the_draws() -> None:
         plain.append((whole[:-1] - whole[-1]) @ (whole[:-1] - whole[-1]).T)
     assert np.allclose(found.halves, torch.stack(halves).mean(0))
     assert np.allclose(found.mean, torch.stack(plain).mean(0))
-    assert np.allclose(found.mean - found.wobble, torch.stack(split).mean(0))
+    assert np.allclose(found.mean - found.background_error, torch.stack(split).mean(0))
 
 
 def mean_cosine(shared: bool, estimate: Estimate, draws: int = 50, trials: int = 60) -> float:

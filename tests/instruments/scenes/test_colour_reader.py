@@ -1,4 +1,4 @@
-"""The reader of colours: right on rendered scenes, blind to what is no colour, and counted right."""
+"""The reader of colours: right on rendered scenes, finds nothing where there is no colour, and counts right."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from recombine import seeds
 from recombine.errors import UserError
 from recombine.instruments.scenes.colour_reader import (
     ColourReaderConfig,
-    _best_border,
+    _best_threshold,
     calibrate_colours,
     colour_reader,
     colour_rows,
@@ -54,49 +54,59 @@ def test_shares_are_of_the_image() -> None:
     assert shares.sum() == 0.25
 
 
-def test_met_extras_and_chance() -> None:
+def test_drawn_extras_and_chance() -> None:
     asked = torch.tensor([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0]]).float()
     found = torch.tensor([[1, 0, 1, 0], [0, 0, 1, 1], [0, 1, 1, 0]]).bool()
     counted = count_colours(found, asked)
     assert counted.recall.tolist() == [0.5, 1.0, 0.0]
     assert counted.extras.tolist() == [1, 0, 2]
-    rows = {(row["node"], row["instrument"]): row["value"] for row in colour_rows(found, asked)}
-    assert rows["02", "colour.recall"] == 0.75
-    assert rows["02", "colour.strict"] == 0.5
-    assert rows["02", "colour.extras"] == 0.5
-    assert rows["02", "colour.chance"] == 0.25  # the first image holds one of the second's colours
-    assert rows["01", "colour.found"] == 2
-    assert ("01", "colour.chance") not in rows  # there is no other image
+    rows = {
+        (row.get("labels", row.get("colour")), row["instrument"]): row["value"] for row in colour_rows(found, asked)
+    }
+    assert rows[2, "colour.recall"] == 0.75
+    assert rows[2, "colour.strict"] == 0.5
+    assert rows[2, "colour.extras"] == 0.5
+    assert rows[2, "colour.chance"] == 0.25  # the first image holds one of the second's colours
+    assert rows[1, "colour.found"] == 2
+    assert (1, "colour.chance") not in rows  # there is no other image
 
 
 def test_calibration_names_numbers_and_colours() -> None:
-    rows = {(row["node"], row["instrument"]): row["value"] for row in calibrate_colours(READER, WORLD, 8, 0, "cpu")}
-    assert rows["06", "calibration.colour.recall"] == 1
-    assert rows["01", "calibration.colour.extras"] == 0
+    rows = {
+        (row.get("labels", row.get("colour")), row["instrument"]): row["value"]
+        for row in calibrate_colours(READER, WORLD, 8, 0, "cpu")
+    }
+    assert rows[6, "calibration.colour.recall"] == 1
+    assert rows[1, "calibration.colour.extras"] == 0
     assert all(rows[name, "calibration.colour.false"] == 0 for name in WORLD.names)
 
 
 @pytest.mark.parametrize(
     ("shares", "there", "lowest", "highest"),
     [
-        ([0.0, 0.0, 0.2, 0.3], [0, 0, 1, 1], 0.05, 0.15),  # apart: in the middle
+        ([0.0, 0.0, 0.2, 0.3], [0, 0, 1, 1], 0.05, 0.15),  # separable: in the middle
         ([0.0, 0.1, 0.1, 0.3], [0, 0, 1, 1], 0.0, 0.2),
-        ([0.1, 0.1, 0.1, 0.1], [0, 0, 1, 1], 0.0, 1.0),  # nothing to tell them by
+        ([0.1, 0.1, 0.1, 0.1], [0, 0, 1, 1], 0.0, 1.0),  # not separable
     ],
 )
-def test_the_border_that_tells_best(shares: list[float], there: list[int], lowest: float, highest: float) -> None:
-    border = _best_border(torch.tensor(shares), torch.tensor(there).bool())
-    assert lowest <= border <= highest
+def test_the_threshold_that_separates_best(
+    shares: list[float], there: list[int], lowest: float, highest: float
+) -> None:
+    threshold = _best_threshold(torch.tensor(shares), torch.tensor(there).bool())
+    assert lowest <= threshold <= highest
 
 
-def test_who_is_asked_for_nothing_cannot_be_judged() -> None:
-    with pytest.raises(UserError, match="ask each image for one colour or more"):
+def test_a_label_without_colours_cannot_be_judged() -> None:
+    with pytest.raises(UserError, match="each label needs one colour or more"):
         count_colours(torch.zeros(2, 8).bool(), torch.zeros(2, 8))
 
 
 def test_shaded_scenes_with_shadows_and_highlights_are_read_well() -> None:
     world = ColouredScenes()  # CLEVR's, at 64 px
     reader = colour_reader(world, ColourReaderConfig(singles=16, crowds=4), 0, "cpu")
-    rows = {(row["node"], row["instrument"]): row["value"] for row in calibrate_colours(reader, world, 4, 0, "cpu")}
-    assert min(rows[f"{k:02d}", "calibration.colour.recall"] for k in range(1, 7)) > 0.9
-    assert max(rows[f"{k:02d}", "calibration.colour.extras"] for k in range(1, 7)) < 0.6
+    rows = {
+        (row.get("labels", row.get("colour")), row["instrument"]): row["value"]
+        for row in calibrate_colours(reader, world, 4, 0, "cpu")
+    }
+    assert min(rows[k, "calibration.colour.recall"] for k in range(1, 7)) > 0.9
+    assert max(rows[k, "calibration.colour.extras"] for k in range(1, 7)) < 0.6

@@ -1,4 +1,4 @@
-"""Scenes told by colour: no two objects alike, labels that say what is there, the same images however they are told."""
+"""Scenes conditioned on colours: no two objects of one colour, labels, the same images for all of them."""
 
 import pytest
 import torch
@@ -43,9 +43,9 @@ def test_a_colour_is_drawn_as_itself() -> None:
     assert (empty == 1).all()
 
 
-def test_one_of_the_colours_is_told_and_the_images_are_the_same() -> None:
+def test_one_of_the_colours_is_labelled_and_the_images_are_the_same() -> None:
     split = SceneSplit(objects=(0, 1, 2, 3), images=300)
-    every, one = (WORLD.pool(split, told, 3) for told in ("all", "one"))
+    every, one = (WORLD.pool(split, labelled, 3) for labelled in ("all", "one"))
     assert torch.equal(every.images, one.images)
     numbers = torch.bincount(every.conditions.sum(1).long())
     assert len(numbers) == 4

@@ -1,18 +1,18 @@
-"""Are concepts apart in a representation? Directions d_i = mu_i - mu_b, their cosines, and what categories explain.
+"""Are concepts disentangled in a representation? Directions d_i = mu_i - mu_b, their cosines, and their categories.
 
-Bradley 2026, Lemma 2: where features compose (F-CPC), the direction of concept i, its mean representation less that of
-the background, is orthogonal to that of concept j. Means over few draws of noise are noisy themselves, and every
-direction has the same background in it, so the plain cosine is biased. Three estimates, each a matrix over concepts:
+Bradley 2026, Lemma 2: where features compose (F-CPC), the direction of concept i, its mean representation minus that
+of the background, is orthogonal to that of concept j. Means over few draws of noise are noisy, and the same background
+is subtracted in every direction, so the plain cosine is biased. Three estimates, each a matrix over concepts:
 
-    naive       means over all draws; where every prompt has noise of its own, drawn towards 1/2, the cosine of
-                directions that have nothing but a noisy background in common: up, where features compose
-    background  one half of the background's draws for i, the other one for j: right for noise of its own; biased down
-                where prompts share their noise, which the plain difference would have cancelled
-    halves      d_i from one half of all draws, d_j from the other one, lengths as well: right in both cases, if draws
-                are many; with few of a weak direction lengths are unsure, and cosines are missing or beyond 1
+    naive       means over all draws; where prompts do not share their noise it is biased towards 1/2, the cosine of
+                directions that have nothing but a noisy background in common: upwards, where features compose
+    background  one half of the background's draws for i, the other one for j: unbiased if prompts do not share their
+                noise; biased down if they do, as the plain difference would have cancelled it
+    halves      d_i from one half of all draws, d_j from the other one, lengths as well: unbiased in both cases, with
+                many draws; with few draws of a weak direction cosines are missing or beyond 1
 
-A half of the draws knows nothing of the other one, so nothing but the concepts themselves can align their directions.
-There are many ways to halve the draws; products are their mean over all of them, which has a closed form.
+The two halves are independent, so nothing but the concepts themselves can align their directions. Products are means
+over all ways to halve the draws, which have a closed form.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Products:
 
     mean: Array  # [K, K] of the mean directions
     halves: Array  # [K, K] of the directions of two halves, mean over all ways to halve the draws
-    wobble: float  # squared distance of the mean background from its true place, as its draws let one expect
+    background_error: float  # expected squared error of the mean background, estimated from its draws
 
 
 ROUNDING = 1e-5  # of the background's length: a direction that is shorter is what float32 rounds off
 
 
 class Directions:
-    """Gathers what one layer says of K concepts and the background, draw by draw."""
+    """Gathers the representations of K concepts and the background in one layer, draw by draw."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -70,8 +70,8 @@ class Directions:
                 f"representations {tuple(points.shape)}: give two concepts or more and, last, the background"
             )
         directions, background = points[:-1] - points[-1:], points[-1]
-        heard = directions.norm(dim=1, keepdim=True) > ROUNDING * background.norm()
-        directions = torch.where(heard, directions, 0.0)  # rows of a batch differ in their last bits
+        differs = directions.norm(dim=1, keepdim=True) > ROUNDING * background.norm()
+        directions = torch.where(differs, directions, 0.0)  # rows of a batch differ in their last bits
         if not self.count:
             self.first = background
             self.total, self.drift = torch.zeros_like(directions), torch.zeros_like(background)
@@ -84,6 +84,7 @@ class Directions:
         self.count += 1
 
     def products(self) -> Products:
+        """Inner products over all draws so far; at least two."""
         n = self.count
         if n < 2:
             raise UserError(f"{n} draws: give two or more, so that there are two halves")
@@ -104,13 +105,13 @@ def _inner(vectors: Tensor) -> Array:
 def cosines(found: Products, estimate: Estimate = "halves") -> Array:
     """Cosines of the directions of K concepts; 1 on the diagonal.  # [K, K]
 
-    NaN where a concept is not to be told from the background: for `halves`, where its two halves do not agree.
+    NaN where a concept cannot be distinguished from the background: for `halves`, where its two halves do not agree.
     """
     match estimate:
         case "naive":
             inner, squares = found.mean, np.diag(found.mean)
         case "background":  # (d_i + e)(d_j - e), where 2 e is what two halves of the background differ by
-            inner, squares = found.mean - found.wobble, np.diag(found.mean)
+            inner, squares = found.mean - found.background_error, np.diag(found.mean)
         case "halves":
             inner, squares = found.halves, np.diag(found.halves)
     length = np.sqrt(np.where(squares > 0, squares, np.nan))
@@ -128,6 +129,7 @@ class Structure:
 
     @property
     def gap(self) -> float:
+        """within - between."""
         return self.within - self.between
 
     @property
@@ -145,7 +147,7 @@ def structure(cosine: Array, categories: Sequence[str]) -> Structure:
 
 
 def shuffled_gaps(cosine: Array, categories: Sequence[str], seed: int, count: int = 200) -> Array:
-    """The gap after concepts were dealt to categories at random: what categories without meaning give.  # [count]"""
+    """The gap when concepts are assigned to categories at random.  # [count]"""
     key = seeds.keys(seed, "shuffled categories", torch.arange(count))
     orders = seeds.bits(key, len(categories)).argsort(1).tolist()  # [count, K]
     return np.array([structure(cosine, [categories[i] for i in order]).gap for order in orders])
@@ -161,22 +163,24 @@ def block_means(matrices: Mapping[str, Array]) -> dict[str, Array]:
 
 @no_grad
 def influence(denoise: Denoise, x: Tensor, sigma: Tensor, condition: Tensor, without: Tensor, chunk: int = 8) -> Tensor:
-    """How much each removed word changes the answer at every pixel: |D(x, c) - D(x, c without j)| over channels.
+    """How much removing each word changes the answer at every pixel: |D(x, c) - D(x, c without j)| over channels.
 
     x [n, C, H, W] at sigma [n]; condition [K] is the whole prompt, without [J, K] the prompt less one word each.
     # [J, n, H, W]
     """
     if without.dim() != 2 or condition.shape != without.shape[1:]:
         raise UserError(f"conditions {tuple(condition.shape)} and {tuple(without.shape)}: give [K] and [J, K]")
-    told = torch.cat([condition[None], without])  # [1 + J, K]
-    pairs = torch.cartesian_prod(torch.arange(len(told)), torch.arange(len(x))).to(x.device)  # word slowest
-    answers = [denoise(x[image], sigma[image], told[word]) for word, image in (p.T for p in torch.split(pairs, chunk))]
-    found = torch.cat(answers).reshape(len(told), *x.shape)  # [1 + J, n, C, H, W]
+    prompts = torch.cat([condition[None], without])  # [1 + J, K]
+    pairs = torch.cartesian_prod(torch.arange(len(prompts)), torch.arange(len(x))).to(x.device)  # word slowest
+    answers = [
+        denoise(x[image], sigma[image], prompts[word]) for word, image in (p.T for p in torch.split(pairs, chunk))
+    ]
+    found = torch.cat(answers).reshape(len(prompts), *x.shape)  # [1 + J, n, C, H, W]
     return (found[1:] - found[:1]).square().sum(2).sqrt()
 
 
 def coincidence(first: Array, second: Array) -> float:
-    """How far two curves are one: sum of the smaller over sum of the larger values, 1 where they are equal."""
+    """The overlap of two curves: sum of the smaller over sum of the larger values, 1 where they are equal."""
     larger = float(np.maximum(first, second).sum())
     return float(np.minimum(first, second).sum()) / larger if larger > 0 else math.nan
 

@@ -1,9 +1,9 @@
-"""Which colours an image holds: pixels that only objects of one colour have, counted, against a least share.
+"""Which colours an image holds: the share of its pixels that only objects of one colour have, against a threshold.
 
-The reader learns from rendered scenes. Their colours are cut into cells of SIDE^3; a cell belongs to a colour if, of
-scenes with a single object, mostly those of that colour have pixels in it (the ground, shadows and highlights lie in
-all scenes alike, so they belong to nobody). An image holds a colour if enough of its pixels belong to it; how many is
-enough is chosen on rendered scenes of many colours. Its error on fresh ones is stated as calibration.
+The reader is fitted to rendered scenes. The cube of colours is cut into SIDE^3 cells; a cell belongs to a colour if, of
+scenes with a single object, mostly those of that colour have pixels in it (ground, shadows and highlights are the same
+in all scenes, so they belong to none). An image holds a colour if enough of its pixels belong to it; the threshold is
+fitted on rendered scenes of many colours. The error on fresh rendered scenes is reported as calibration.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SIDE = 24  # cells of the cube of colours, along each axis
-OWNED = 0.5  # share of a cell's pixels that scenes of one colour must have for it to be that colour's
+MAJORITY = 0.5  # share of a cell's pixels that scenes of one colour need for the cell to belong to that colour
 CHUNK = 256  # images at once
 
 
 class ColourReaderConfig(Settings):
-    """From how many rendered scenes the reader learns."""
+    """How many rendered scenes the reader is fitted to."""
 
-    singles: int = Field(default=96, ge=1, description="scenes with one object of each colour, which cells are read of")
-    crowds: int = Field(default=64, ge=1, description="scenes of each number of colours, which least shares are of")
+    singles: int = Field(default=96, ge=1, description="scenes with one object of each colour, for the cells")
+    crowds: int = Field(default=64, ge=1, description="scenes of each number of colours, for the thresholds")
 
 
 @dataclass(frozen=True)
@@ -41,25 +41,25 @@ class ColourReader:
     """Made by `colour_reader`."""
 
     owner: Tensor  # [SIDE^3] int64: the colour that a cell belongs to, or -1 for none
-    least: Tensor  # [colours]: the share of an image that a colour needs
+    threshold: Tensor  # [colours]: the share of an image that a colour needs
 
     def shares(self, images: Tensor) -> Tensor:
         """The share of the pixels of images [n, 3, H, W] in [-1, 1] that belong to each colour.  # [n, colours]"""
-        return _shares(images, self.owner, len(self.least))
+        return _shares(images, self.owner, len(self.threshold))
 
     def find(self, images: Tensor) -> Tensor:
         """Which colours images hold.  # [n, colours] bool, on the CPU"""
-        return (self.shares(images.float()) >= self.least).cpu()
+        return (self.shares(images.float()) >= self.threshold).cpu()
 
 
 @lru_cache(maxsize=8)  # one for each seed of an experiment
 def colour_reader(world: ColouredScenes, config: ColourReaderConfig, seed: int, device: str) -> ColourReader:
-    """The reader of a world, made ready."""
+    """The reader of a world, fitted."""
     owner = _owners(world, config.singles, seed, device)
     wanted, images = crowds(world, config.crowds, seed, device, "colour-reader-crowds")
     shares = _shares(images, owner, len(world.names))
-    least = [_best_border(shares[:, i], wanted[:, i] > 0) for i in range(len(world.names))]
-    return ColourReader(owner, torch.stack(least).to(device))
+    thresholds = [_best_threshold(shares[:, i], wanted[:, i] > 0) for i in range(len(world.names))]
+    return ColourReader(owner, torch.stack(thresholds).to(device))
 
 
 def crowds(
@@ -73,51 +73,49 @@ def crowds(
 
 @dataclass(frozen=True)
 class ColourCount:
-    """What n images hold of the colours they were asked for."""
+    """Which of the colours of their labels n images hold."""
 
-    met: Tensor  # [n] int64: of the colours that were asked for
-    asked: Tensor  # [n] int64
-    extras: Tensor  # [n] int64: colours that nobody asked for
+    drawn: Tensor  # [n] int64: of the colours of the label
+    asked: Tensor  # [n] int64: colours of the label
+    extras: Tensor  # [n] int64: other colours
 
     @property
     def recall(self) -> Tensor:
-        """The share of the asked colours that are there.  # [n]"""
-        return self.met / self.asked.double()
+        """The share of the colours of the label that are there.  # [n]"""
+        return self.drawn / self.asked.double()
 
 
 def count_colours(found: Tensor, asked: Tensor) -> ColourCount:
-    """Compare found colours [n, colours] bool with asked ones [n, colours]; each image is asked for one or more."""
+    """Compare found colours [n, colours] bool with those of the labels [n, colours]; each label has one or more."""
     asked = asked.cpu() > 0
     if found.shape != asked.shape or not bool(asked.any(1).all()):
-        raise UserError(
-            f"found {tuple(found.shape)}, asked {tuple(asked.shape)}: ask each image for one colour or more"
-        )
+        raise UserError(f"found {tuple(found.shape)}, labels {tuple(asked.shape)}: each label needs one colour or more")
     return ColourCount((found & asked).sum(1), asked.sum(1), (found & ~asked).sum(1))
 
 
 def colour_rows(found: Tensor, asked: Tensor) -> list[Row]:
-    """Rows for each number of colours that were asked for; their node is the number with two digits.
+    """Rows for each number of colours of a label.
 
-    Chance is the recall of the same images asked for each other's colours.
+    Chance is the recall of the same images when their labels are exchanged.
     """
     counted, rows = count_colours(found, asked), list[Row]()
     for number in sorted(set(counted.asked.tolist())):
         members = torch.nonzero(counted.asked == number).squeeze(1)
         values = {
             "colour.recall": counted.recall[members].mean().item(),
-            "colour.strict": (counted.met == counted.asked)[members].double().mean().item(),
+            "colour.strict": (counted.drawn == counted.asked)[members].double().mean().item(),
             "colour.extras": counted.extras[members].double().mean().item(),
             "colour.found": found[members].sum(1).double().mean().item(),
         }
         if len(members) > 1:
             others = count_colours(found[members], asked[members.to(asked.device)].roll(1, 0))
             values["colour.chance"] = others.recall.mean().item()
-        rows += [{"node": f"{number:02d}", "instrument": name, "value": value} for name, value in values.items()]
+        rows += [{"labels": number, "instrument": name, "value": value} for name, value in values.items()]
     return rows
 
 
 def calibrate_colours(reader: ColourReader, world: ColouredScenes, per_count: int, seed: int, device: str) -> list[Row]:
-    """The same rows, "calibration.", for fresh rendered scenes of 1 to 6 colours; and the recall of each colour."""
+    """The same rows, "calibration.", of fresh rendered scenes of 1 to 6 colours; recall and false alarms by colour."""
     wanted, images = crowds(world, per_count, seed, device, "colour-calibration")
     found, wanted = reader.find(images), wanted.cpu()
     rows = colour_rows(found, wanted)
@@ -126,7 +124,7 @@ def calibrate_colours(reader: ColourReader, world: ColouredScenes, per_count: in
         for what, members in (("recall", there), ("false", ~there)):
             if members.any():
                 value = found[members, i].double().mean().item()
-                rows.append({"node": name, "instrument": f"colour.{what}", "value": value})
+                rows.append({"colour": name, "instrument": f"colour.{what}", "value": value})
     return [row | {"instrument": f"calibration.{row['instrument']}"} for row in rows]
 
 
@@ -156,23 +154,23 @@ def _owners(world: ColouredScenes, singles: int, seed: int, device: str) -> Tens
         cells = _cells(world.render(world.draw_set(part, keys)))  # [n, H W]
         place = (part.argmax(1)[:, None] * SIDE**3 + cells).flatten()
         counts += torch.bincount(place, minlength=len(counts))
-    # A model's colours are a little off: each cell hears of its neighbours too.
+    # A model's colours are a little off: each cell also takes the counts of its neighbours.
     smooth = torch.nn.functional.avg_pool3d(counts.reshape(1, colours, SIDE, SIDE, SIDE), 3, 1, 1).reshape(colours, -1)
     total = smooth.sum(0)
     share, colour = (smooth / total.clamp(min=1e-9)).max(0)
-    return torch.where(share > OWNED, colour, -1)
+    return torch.where(share > MAJORITY, colour, -1)
 
 
-def _best_border(shares: Tensor, there: Tensor) -> Tensor:
-    """The share that tells images with a colour from those without it best: errors of both kinds weigh alike.  # []
+def _best_threshold(shares: Tensor, there: Tensor) -> Tensor:
+    """The share that best separates images with a colour from those without it, both errors weighted equally.  # []
 
-    Where many do as well, the one in their middle, so that a faint object and a few stray pixels are both told right.
+    Where many do equally well, the middle one, so that a faint object counts and a few stray pixels do not.
     """
     values = shares.sort().values
     values = values[torch.cat([values.new_ones(1), values.diff()]) > 0]  # each once
-    borders = ((values[1:] + values[:-1]) / 2) if len(values) > 1 else values + 1e-6
-    borders = torch.cat([borders, borders[-1:] + 1e-6])
-    says = shares[:, None] >= borders
-    right = says[there].double().mean(0) - says[~there].double().mean(0)
-    best = borders[right == right.max()]
+    between = ((values[1:] + values[:-1]) / 2) if len(values) > 1 else values + 1e-6
+    between = torch.cat([between, between[-1:] + 1e-6])
+    found = shares[:, None] >= between
+    right = found[there].double().mean(0) - found[~there].double().mean(0)
+    best = between[right == right.max()]
     return best[(best - (best.min() + best.max()) / 2).abs().argmin()]

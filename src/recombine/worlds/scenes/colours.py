@@ -1,9 +1,9 @@
-"""Scenes told by colour and not by place: no two objects of a scene share a colour, a label says which colours occur.
+"""Scenes conditioned on colours, not places: no two objects share a colour, and the label says which colours occur.
 
-Bradley 2026 and its parent ask whether conditions that have no place of their own compose: each colour may be anywhere,
-so no set of pixels belongs to it, and a score that is local in pixels cannot obey it. A label is a vector with a 1 for
-each colour that is told; without any it means a scene without objects. In CLEVR's scenes the ground is gray, so gray
-objects are best left out.
+Bradley 2026 and the paper before it ask whether conditions compose that have no place: each colour may be anywhere, so
+no set of pixels belongs to it, and a score that is local in pixels cannot follow it. A label is a vector with a 1 for
+each labelled colour; all zeros means a scene without objects. In CLEVR's scenes the ground is gray, so gray objects are
+best left out.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CHROMATIC = tuple(name for name in COLOURS if name != "gray")
-Told = Literal["all", "one"]
+Labelled = Literal["all", "one"]
 CHUNK = 4096  # scenes drawn and rendered at once
-COLOUR_LANE, TOLD_LANE, COUNT_LANE = 31, 32, 33  # of a scene's key
+COLOUR_LANE, LABEL_LANE, COUNT_LANE = 31, 32, 33  # of a scene's key
 
 
 class ColouredScenes(Source):
@@ -53,10 +53,12 @@ class ColouredScenes(Source):
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
+        """Channels, height and width."""
         return self.scenes.image_shape
 
     @property
     def condition_widths(self) -> tuple[int, ...]:
+        """One condition, with a number for each colour."""
         return (len(self.names),)
 
     def draw(self, count: Tensor, key: Tensor) -> Tensor:
@@ -68,7 +70,7 @@ class ColouredScenes(Source):
         return self._draw(wanted.sum(1).long(), (wanted > 0).int().argsort(dim=1, descending=True, stable=True), key)
 
     def _draw(self, count: Tensor, order: Tensor, key: Tensor) -> Tensor:
-        """Objects of the first colours of each order [n, colours]; scenes keep the loose rule, all alike.  # [n, F]"""
+        """Objects of the first colours of each order [n, colours]; all scenes use the loose spacing rule.  # [n, F]"""
         factors = self.scenes.draw(count, key, loose=True)
         size, most = len(COLUMNS), self.scenes.most
         objects = factors[:, : size * most].reshape(-1, most, size)
@@ -93,13 +95,13 @@ class ColouredScenes(Source):
             raise UserError(f"no colour '{unknown[0]}' in this world; there are {', '.join(self.names)}")
         return torch.tensor([float(name in words) for name in self.names])
 
-    def pool(self, split: SceneSplit, told: Told, seed: int, device: torch.device | str = "cpu") -> Pool:
-        """Draw, render and label: all colours of an image, or one of them, chosen once. Images are shared by both."""
+    def pool(self, split: SceneSplit, labelled: Labelled, seed: int, device: torch.device | str = "cpu") -> Pool:
+        """Draw, render and label: all colours of an image, or one of them, chosen once. The images are the same."""
         images, present, key = _rendered(self, split, seed, str(device))
         one = torch.ones(1, device=device)
         return Pool(
             images=images,
-            conditions=present if told == "all" else one_of(present, key),
+            conditions=present if labelled == "all" else one_of(present, key),
             starts=torch.zeros(1, dtype=torch.int64, device=device),
             counts=one.to(torch.int64) * split.images,
             cumulative=one,
@@ -107,13 +109,13 @@ class ColouredScenes(Source):
         )
 
     def _numbers(self, device: torch.device) -> Tensor:
-        """What factors call each colour.  # [colours] int64"""
+        """The number of each colour in the factors.  # [colours] int64"""
         return torch.tensor([list(COLOURS).index(name) for name in self.names], device=device)
 
 
 def one_of(present: Tensor, key: Tensor) -> Tensor:
     """One of the colours [n, colours] of each image, by lot; none where there is none.  # [n, colours]"""
-    lot = seeds.uniform(key, present.shape[1:], lane=TOLD_LANE)
+    lot = seeds.uniform(key, present.shape[1:], lane=LABEL_LANE)
     return torch.nn.functional.one_hot((lot * present).argmax(1), present.shape[1]) * present
 
 

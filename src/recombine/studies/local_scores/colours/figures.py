@@ -1,20 +1,26 @@
-"""The figure of scenes told by colour."""
+"""The figure of scenes conditioned on colours: recall and extras over their number, orthogonality, pairs."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.instruments.scenes.colour_evaluation import DATA, LINEAR, PAIR, PIXELS
+from recombine.instruments.scenes.colour_evaluation import BOTTLENECK, COSINE, DATA, LINEAR, PAIR, PIXELS
 from recombine.instruments.scenes.counting import LEAST
 from recombine.lab.claims import NotMeasured
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
-from recombine.lab.report.kit.style import empty_figure, empty_panel, house_style, put_caption, seeds_text
-from recombine.lab.table import curves
+from recombine.lab.report.kit.bars import draw_bars
+from recombine.lab.report.kit.curves import band_caption
+from recombine.lab.report.kit.style import empty_figure, empty_panel, house_style, put_caption
+from recombine.lab.rules import mean
+from recombine.lab.table import select
+from recombine.studies.local_scores._shared.recall_panels import GREY, count_line, legend_above, mean_curve, over_count
 from recombine.studies.local_scores.colours.claims import (
+    ALL,
     ARMS,
     BAD,
     CHANCE,
@@ -22,127 +28,122 @@ from recombine.studies.local_scores.colours.claims import (
     GOOD,
     RECALL,
     SINGLE,
+    TRAINED,
+    Pair,
     by_pair,
-    cosine,
     interference,
+    ranks,
 )
-from recombine.studies.local_scores.length.claims import recall_by_count
 
-Value = TypeVar("Value")
 COLORS = dict(zip(ARMS, ("#0072B2", "#D55E00", "#009E73"), strict=True))
-CALLED = {"all 1-3": "told all of 1 to 3", "one 1-3": "told one of 1 to 3", "all 1": "single objects"}
-WAYS = {PAIR: ("told both", "#0072B2", "o"), LINEAR: ("scores added", "#CC79A7", "s")}
+CALLED = dict(zip(ARMS, ("all of 1 to 3 labelled", "one of 1 to 3 labelled", "single objects"), strict=True))
+WAYS = {PAIR: ("both in the label", "#0072B2", "o"), LINEAR: ("scores added", "#CC79A7", "s")}
+Panel = Callable[[Axes, pl.DataFrame], None]
 
 
-def colours(table: pl.DataFrame) -> Figure:
+def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     """Recall and extras over the number of colours; |cosine| by representation; recall of pairs over their cosine."""
+    return {
+        "figure": Drawing(
+            _figure(table),
+            "Top: share of the colours of a label that an image holds, and other colours, over their number. Dashed: "
+            f"when labels are exchanged between images; grey: the reader on rendered scenes; dotted: {LEAST:g}, the "
+            "rule of K_max; shaded: numbers of objects trained on (but for single objects). Bottom left: mean |cosine| "
+            "over pairs of colours of d_i, colour i minus no colour, in rendered images (data), in the model's pixels "
+            "and along its U-Net; dots: seeds. Bottom right: recall of each pair over its cosine in pixels, model "
+            "trained on single objects, mean over seeds.",
+        )
+    }
+
+
+def _figure(table: pl.DataFrame) -> Figure:
     if not any(arm in ARMS for arm in table["arm"].to_list()):
         return empty_figure("no model of colours was measured")
     with house_style():
-        figure = Figure(figsize=(19, 5.6), layout="constrained")
-        panels = figure.subplots(1, 4, width_ratios=(1.1, 0.9, 1.2, 1.2))
-        _over_count(panels[0], table, RECALL)
-        accuracy_axis(panels[0], "recall")
-        panels[0].axhline(LEAST, color="#404040", linestyle=":", linewidth=1)
-        panels[0].legend(loc="lower right", bbox_to_anchor=(1.0, 0.02), fontsize=11)
-        _over_count(panels[1], table, EXTRAS)
-        panels[1].set_ylabel("colours that nobody asked for")
-        for axes, title in zip(panels, ("colours found", "extras", "orthogonal?", "pairs"), strict=True):
-            axes.set_title(title)
-        _representations(panels[2], table)
-        _pairs(panels[3], table)
-        put_caption(
-            figure,
-            "First two: share of the asked colours that an image holds, and extras; thin: single seeds, thick: mean; "
-            "dashed: when asked for another image's colours; grey: the reader on rendered scenes; dotted: "
-            f"{LEAST:g}, the rule of K_max; shaded: numbers of objects trained on, but for single objects. Third: mean "
-            "|cosine| over pairs of colours of d_i, colour i less nothing, in rendered images, in the model's pixels "
-            "and along its U-Net. Fourth: pairs of the model trained on single objects, mean over seeds.",
-            seeds_text(table["seed"].n_unique()),
-        )
+        figure = Figure(figsize=(14, 11.6), layout="constrained")
+        panels = figure.subplots(2, 2).flat
+        for axes, panel in zip(panels, (_recall, _extras, _representations, _pairs), strict=True):
+            try:
+                panel(axes, table)
+            except NotMeasured:
+                axes.clear()
+                empty_panel(axes, "not measured")
+        legend_above(figure, [figure.axes[0]], columns=4)
+        put_caption(figure, band_caption(table["seed"].n_unique()))
     return figure
 
 
-def _over_count(axes: Axes, table: pl.DataFrame, instrument: str) -> None:
+def _recall(axes: Axes, table: pl.DataFrame) -> None:
+    ends = _over_count(axes, table, RECALL)
     for arm, color in COLORS.items():
-        curve = _means(table, arm, instrument)
-        if not curve:
-            continue
-        for own in recall_by_count(table, arm, instrument).values():
-            axes.plot(sorted(own), [own[k] for k in sorted(own)], color=color, linewidth=0.7, alpha=0.4)
-        axes.plot(*curve, color=color, linewidth=2.4, marker="o", markersize=4, label=CALLED[arm])
-        chance = _means(table, arm, CHANCE)
-        if instrument == RECALL and chance:
-            axes.plot(*chance, color=color, linewidth=1.2, linestyle="--")
-    real: dict[int, list[float]] = {}
-    for arm in ARMS:
-        for (_, node), (_, values) in curves(table, f"calibration.{instrument}", arm).items():
-            if node.isdigit():  # other nodes are single colours
-                real.setdefault(int(node), []).append(float(values[0]))
-    axes.plot(sorted(real), [np.mean(real[k]) for k in sorted(real)], color="#808080", linewidth=1.4, zorder=1)
-    axes.axvspan(0.5, 3.5, color="#eeeeee", zorder=0)
-    axes.set_xlabel("colours at once")
+        if chance := mean_curve(over_count(table, [arm], CHANCE)):
+            axes.plot(*chance, color=color, linewidth=1.4, linestyle="--")
+    axes.axhline(LEAST, color="#404040", linestyle=":", linewidth=1.2)
+    accuracy_axis(axes, "recall of colours")
+    axes.set_title(f"All labelled: {100 * ends[0]:.0f}% to {100 * ends[1]:.0f}% of colours found")
 
 
-def _means(table: pl.DataFrame, arm: str, instrument: str) -> tuple[list[int], list[float]] | None:
-    """Numbers of colours, and the mean over seeds."""
-    found = _measured(recall_by_count, table, arm, instrument)
-    if not found:
-        return None
-    counts = sorted(set.intersection(*(set(own) for own in found.values())))
-    return counts, [float(np.mean([own[k] for own in found.values()])) for k in counts]
+def _extras(axes: Axes, table: pl.DataFrame) -> None:
+    ends = _over_count(axes, table, EXTRAS)
+    axes.set_ylabel("colours that are not in the label")
+    axes.set_title(f"All labelled: {ends[0]:.2f} to {ends[1]:.2f} extra colours")
+
+
+def _over_count(axes: Axes, table: pl.DataFrame, instrument: str) -> tuple[float, float]:
+    """A curve for each arm; the values with the fewest and the most colours of the first one."""
+    for arm, color in COLORS.items():
+        count_line(axes, table, arm, instrument, color, CALLED[arm])
+    numbered = table.drop_nulls("labels")  # other calibrations are of single colours
+    if reader := mean_curve(over_count(numbered, ARMS, f"calibration.{instrument}")):
+        axes.plot(*reader, color=GREY, linewidth=1.6, zorder=1, label="reader, rendered scenes")
+    axes.axvspan(0.5, TRAINED + 0.5, color="#eeeeee", zorder=0)
+    axes.set_xlabel("colours in the label")
+    found = mean_curve(over_count(table, [ALL], instrument))
+    if found is None:
+        raise NotMeasured(instrument)
+    return float(found[1][0]), float(found[1][-1])
 
 
 def _representations(axes: Axes, table: pl.DataFrame) -> None:
-    known = [name.removeprefix("cosine.") for name in table["instrument"].unique(maintain_order=True).to_list()
-             if name.startswith("cosine.")]  # fmt: skip
+    known = select(table, COSINE)["representation"].unique(maintain_order=True).to_list()
     if not known:
-        return empty_panel(axes, "not measured")
-    first = [name for name in (DATA, PIXELS) if name in known]
-    order = [*first, *(name for name in known if name not in first)]  # stages in the order of the walk
-    for number, (arm, color) in enumerate(COLORS.items()):
-        for place, name in enumerate(order):
-            values = _measured(interference, table, arm, name)
-            if values:
-                at = place + 0.18 * (number - 1)
-                axes.plot([at] * len(values), list(values.values()), "o", color=color, alpha=0.4, markersize=4)
-                axes.plot([at - 0.07, at + 0.07], [np.mean(list(values.values()))] * 2, color=color, linewidth=3)
-    axes.set_xticks(range(len(order)), order, rotation=60, fontsize=10)
+        raise NotMeasured(COSINE)
+    order = [name for name in (DATA, PIXELS) if name in known]
+    order += [name for name in known if name not in order]  # stages in the order of the network
+    groups = {name: {CALLED[arm]: _values(interference(arm, name), table) for arm in ARMS} for name in order}
+    draw_bars(axes, groups, {CALLED[arm]: color for arm, color in COLORS.items()})
+    axes.set_xticks(range(len(order)), order, rotation=35, fontsize=13)
     accuracy_axis(axes, "mean |cosine|")
-    return None
+    pixels, features = (mean(interference(ALL, name)(table)) for name in (PIXELS, BOTTLENECK))
+    axes.set_title(f"|cosine|: {pixels:.2f} in pixels, {features:.2f} in the bottleneck")
 
 
 def _pairs(axes: Axes, table: pl.DataFrame) -> None:
-    angles = _pair_means(table, cosine(PIXELS))
-    shown = False
+    angles = _pair_means(table, COSINE, representation=PIXELS)
     for instrument, (label, color, marker) in WAYS.items():
         recall = _pair_means(table, instrument)
         pairs = sorted(recall.keys() & angles.keys())
-        if not pairs:
-            continue
-        shown = True
-        axes.plot([angles[p] for p in pairs], [recall[p] for p in pairs], marker, color=color, alpha=0.6, label=label)
+        axes.plot([angles[p] for p in pairs], [recall[p] for p in pairs], marker, color=color, alpha=0.6, label=label,
+                  markersize=9)  # fmt: skip
         for pair in {GOOD, BAD}.intersection(pairs):
-            axes.annotate(pair.replace("+", " + "), (angles[pair], recall[pair]), xytext=(4, -12),
-                          textcoords="offset points", fontsize=10, color=color)  # fmt: skip
-    if not shown:
-        return empty_panel(axes, "not measured")
+            axes.annotate(" + ".join(pair), (angles[pair], recall[pair]), xytext=(6, -16), fontsize=13, color=color,
+                          textcoords="offset points")  # fmt: skip
+    correlation = mean(ranks(SINGLE, LINEAR, PIXELS)(table))
+    axes.set_title(f"Pairs: rank correlation {correlation:+.2f}, scores added")
     axes.set_xlabel("cosine of the pair, in pixels")
     accuracy_axis(axes, "recall of the pair")
-    axes.legend(loc="best", fontsize=11)
-    return None
+    axes.legend(loc="upper left")
 
 
-def _pair_means(table: pl.DataFrame, instrument: str) -> dict[str, float]:
+def _pair_means(table: pl.DataFrame, instrument: str, **where: Any) -> dict[Pair, float]:
     """The mean over seeds of every pair, in the model trained on single objects."""
-    found = _measured(by_pair, table, SINGLE, instrument)
+    found = by_pair(table, SINGLE, instrument, **where)
     pairs = {pair for own in found.values() for pair in own}
     return {pair: float(np.mean([own[pair] for own in found.values() if pair in own])) for pair in sorted(pairs)}
 
 
-def _measured(measure: Callable[..., dict[int, Value]], *asked: object) -> dict[int, Value]:
-    """What a measure says of each seed; nothing if it was not measured."""
+def _values(measure: Callable[[pl.DataFrame], Any], table: pl.DataFrame) -> list[float]:
     try:
-        return measure(*asked)
+        return list(measure(table).values())
     except NotMeasured:
-        return {}
+        return []
