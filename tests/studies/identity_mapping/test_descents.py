@@ -10,8 +10,7 @@ from recombine.errors import UserError
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.descents.claims import BEFORE, CLAIMS
-from recombine.studies.identity_mapping.descents.experiment import DescentsConfig, example, turning_points
-from recombine.theory.identity.flow import descents
+from recombine.studies.identity_mapping.descents.experiment import DescentsConfig, example
 from support import tables
 from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import words
@@ -22,24 +21,6 @@ ARMS = arms_of(EXPERIMENT, "smoke")
 
 def judge(claim: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     return tables.judge(CLAIMS, claim, by_hand(EXPERIMENT, rows))
-
-
-@pytest.mark.parametrize(
-    ("curve", "turns"),
-    [
-        ([4, 3, 2, 1, 0.5, 0], []),
-        ([4, 1, 2, 3, 1, 0], [1, 3]),
-        ([4, 1, 1.03, 1, 0.5, 0], []),
-        ([4, 2, 3, 1, 2, 0], [1, 2, 3, 4]),
-        ([1, 4, 3, 2, 1, 0], []),
-        ([1, 1, 1, 1], []),
-        ([4, 1, 2, 3, 3, 3.5], [1]),
-    ],
-)
-def test_turns_by_hand_and_as_many_as_falls(curve: list[float], turns: list[int]) -> None:
-    losses = torch.tensor(curve, dtype=torch.float64)
-    assert turning_points(losses, 0.01) == turns
-    assert int(descents(losses[:, None], 0.01).falls) == (len(turns) // 2 + 1 if len(set(curve)) > 1 else 0)
 
 
 def test_an_example_keeps_every_turn_and_ends_when_a_tenth_is_left() -> None:

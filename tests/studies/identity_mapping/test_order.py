@@ -7,27 +7,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import torch
 
 from recombine.errors import UserError
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.order.claims import CLAIMS, Setting, crossing
-from recombine.studies.identity_mapping.order.experiment import (
-    OrderConfig,
-    closed_forms,
-    integrated,
-    located_flips,
-)
-from recombine.theory.identity.flow import affine, augmented, one_layer
-from recombine.theory.identity.linear_denoiser import first_times
-from recombine.worlds.mixture import MixtureWorld
+from recombine.studies.identity_mapping.order.experiment import OrderConfig
 from support import tables
 from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import legend, render, words
 
 EXPERIMENT = EXPERIMENTS["identity-mapping/order"]
-WORLD = MixtureWorld(dimensions=3, spread_as="variance", origin=True)
 Row = dict[str, Any]
 Times = Callable[[int], tuple[float | None, float | None]]
 
@@ -46,37 +36,6 @@ def timed(columns: Row, times: Times, n: int = 20) -> list[Row]:
     """The times of an arm: start -> (t_1, t_2)."""
     rows = [{**columns, "instrument": "time", "start": start} for start in range(n)]
     return [row | {"concept": k, "value": times(row["start"])[k - 1]} for row in rows for k in (1, 2)]
-
-
-# Closed forms
-
-
-def test_times_from_rest_are_those_worked_out_apart() -> None:
-    """20.95 and 3.05 epochs with a bias, 11.4 and 3.2 without, for mu (1, 2), variance 0.05, d 64 and rate 0.1."""
-    epochs = torch.linspace(0, 40, 4_001, dtype=torch.float64)
-    forms = closed_forms(WORLD, epochs * 0.36875)
-    level = 0.8 * WORLD.probe()[:2]
-    assert first_times(epochs, forms["affine"], level).tolist() == pytest.approx([20.95, 3.05], abs=0.02)
-    rates = 0.36875 * WORLD.second_moment()[:2]
-    assert first_times(epochs, forms["plain"], level).tolist() == pytest.approx(
-        (math.log(5) / rates).tolist(), rel=1e-4
-    )
-
-
-@pytest.mark.parametrize("bias", [True, False])
-def test_the_integration_is_the_closed_form(bias: bool) -> None:
-    torch.manual_seed(0)
-    start = torch.randn(4, 3, 3 + bias, dtype=torch.float64)
-    times = torch.linspace(0, 6, 5, dtype=torch.float64)
-    closed = affine(augmented(WORLD), start, times) if bias else one_layer(WORLD.second_moment(), start, times)
-    assert torch.allclose(integrated(WORLD, start, times), closed, atol=1e-11, rtol=0)
-
-
-def test_the_flip_is_found_where_the_rule_says() -> None:
-    found = located_flips(3, WORLD, 0)
-    assert {form: len(ratios) for form, ratios in found.items()} == {"affine": 3, "plain": 3}
-    assert np.ravel(list(found.values())).tolist() == pytest.approx([1.0] * 6, abs=1e-4)
-    assert located_flips(0, WORLD, 0) == {"affine": [], "plain": []}
 
 
 # Rules

@@ -10,8 +10,7 @@ from recombine.lab.table import curves
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.stages.claims import CLAIMS, STAGES
-from recombine.studies.identity_mapping.stages.experiment import StagesConfig, motion
-from recombine.theory.identity.flow import flow, positive_start
+from recombine.studies.identity_mapping.stages.experiment import StagesConfig
 from support import tables
 from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import legend, words
@@ -23,16 +22,6 @@ ARMS = arms_of(EXPERIMENT, "smoke")
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
     return computed(EXPERIMENT, ARMS)
-
-
-def test_motion_is_the_difference_along_the_flow() -> None:
-    """W(t + h) - W(t - h) over 2 h, of the flow that steps U by its own formula."""
-    a, start, step = StagesConfig().moments(), positive_start(5, 3, 3, 0.5, 0), 1e-4
-    _, weights = flow(start, a, step, 2)
-    middle = weights[1]
-    values, axes = torch.linalg.eigh(middle)
-    found = motion(axes * values.clamp(min=0).sqrt()[:, None, :], a)
-    torch.testing.assert_close(found, (weights[2] - weights[0]) / (2 * step), rtol=0, atol=1e-7)
 
 
 def test_moments_are_those_of_the_script() -> None:

@@ -8,9 +8,9 @@ import torch
 
 from recombine.errors import UserError
 from recombine.lab.table import curves
+from recombine.runs.identity_flows import steps_for
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
-from recombine.studies.identity_mapping._shared.flows import along_path, steps_for
 from recombine.studies.identity_mapping.swing_by.claims import CLAIMS, DEEP, FLOWS_BEFORE, NETS_BEFORE, NONE
 from recombine.studies.identity_mapping.swing_by.experiment import SwingByConfig
 from recombine.studies.identity_mapping.swing_by.nets import SwingByNetsConfig
@@ -76,15 +76,6 @@ def test_one_layer_on_all_points_never_bumps_and_its_path_is_turned_back() -> No
     assert found == {("nets", None): 4, ("bumps", "step"): 0, ("bumps", "epoch"): 0}
     ends = {row["concept"]: row["value"] for row in rows if row["instrument"] == "answer"}
     assert ends == {1: pytest.approx(1, abs=0.05), 2: pytest.approx(2, abs=0.05)}
-
-
-def test_kept_places_follow_fast_turns() -> None:
-    """A curve that climbs between 500 and 550 of 1,000 and rests otherwise: half of its way is there."""
-    times = torch.arange(1001.0)
-    climb = ((times - 500) / 50).clamp(0, 1)
-    kept = along_path(times, climb[None], 41).tolist()
-    assert (kept[0], kept[-1], len(kept)) == (0, 1000, 41)
-    assert sum(500 <= place <= 550 for place in kept) == pytest.approx(21, abs=2)
 
 
 # Claims on flows

@@ -19,9 +19,11 @@ from recombine.theory.identity.flow import (
     augmented,
     descents,
     euler_on_w,
+    factors_of,
     flow,
     gaussian_start,
     log_residual_slope,
+    motion,
     one_layer,
     positive_start,
     probe_loss,
@@ -164,6 +166,15 @@ def test_flow_is_what_integration_of_the_gradient_finds(seed: int, d: int, h: in
 
     factors = integrate(slope, start, times)
     assert_same(weights, factors @ factors.mT, 1e-7)
+
+
+def test_motion_is_the_difference_along_the_flow() -> None:
+    """W(t + h) - W(t - h) over 2 h, of the flow that steps U by its own formula."""
+    a, start, step = moments(0, 3), positive_start(5, 3, 3, 0.5, 0), 1e-4
+    _, weights = flow(start, a, step, 2)
+    middle = weights[1]
+    found = motion(factors_of(middle), a)
+    torch.testing.assert_close(found, (weights[2] - weights[0]) / (2 * step), rtol=0, atol=1e-7)
 
 
 def test_flow_is_of_the_fourth_order() -> None:

@@ -83,6 +83,22 @@ def terms(weights: Tensor, a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return growth, weights * pull / 2, noise
 
 
+def motion(factors: Tensor, a: Tensor) -> Tensor:
+    """W' = U' U^T + U U'^T with U' the gradient of the loss, found without its formula. factors [n, d, h]."""
+    with torch.enable_grad():
+        free = factors.detach().clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(training_loss(free @ free.mT, a).sum(), free)
+    moved: Tensor = -(gradient @ factors.mT + factors @ gradient.mT)
+    return moved
+
+
+def factors_of(weights: Tensor) -> Tensor:
+    """A U with U U^T = W.  # [n, d, d]"""
+    found, axes = torch.linalg.eigh(weights)
+    factors: Tensor = axes * found.clamp(min=0).sqrt()[:, None, :]
+    return factors
+
+
 def flow(start: Tensor, a: Tensor, step: float, steps: int, keep: int = 1) -> tuple[Tensor, Tensor]:
     """Gradient flow on U [n, d, h] by Runge and Kutta: U' = P U with P = (I - W) A + A (I - W).
 
@@ -114,9 +130,7 @@ def flow(start: Tensor, a: Tensor, step: float, steps: int, keep: int = 1) -> tu
     return _times(step, steps, keep), torch.stack(kept)
 
 
-def euler_on_w(
-    start: Tensor, a: Tensor, step: float, steps: int, keep: int = 1
-) -> tuple[Tensor, Tensor, Tensor]:
+def euler_on_w(start: Tensor, a: Tensor, step: float, steps: int, keep: int = 1) -> tuple[Tensor, Tensor, Tensor]:
     """The released scripts' integrator: W <- W + step (G - S - N) from W [n, d, d].
 
     The step differs from one on U by its second order, so W may lose positive semidefiniteness and then diverge: the

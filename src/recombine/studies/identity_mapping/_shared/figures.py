@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recombine.lab.report.kit.style import INK
 from recombine.lab.statistics import proportion_interval
 from recombine.lab.table import Curve, curves
-from recombine.studies.identity_mapping._shared.flows import QUANTILES
+from recombine.studies.identity_mapping._shared.rows import QUANTILES
 
 if TYPE_CHECKING:
     import polars as pl

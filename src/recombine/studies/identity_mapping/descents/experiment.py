@@ -16,19 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.identity_flows import SCRIPTS_TIME, FlowsConfig, steps_for
 from recombine.runs.work import Row
-from recombine.studies.identity_mapping._shared.flows import (
-    RIPPLE,
-    SCRIPTS_TIME,
-    FlowsConfig,
-    along_path,
-    blocks,
-    counts,
-    curve,
-    row,
-    steps_for,
-)
+from recombine.studies.identity_mapping._shared.rows import RIPPLE, blocks, counts, curve, row
 from recombine.studies.identity_mapping.descents.claims import Way
+from recombine.theory.identity.curves import along_path, turning_points
 from recombine.theory.identity.flow import descents, euler_on_w, flow, probe_loss
 
 if TYPE_CHECKING:
@@ -107,24 +99,6 @@ def example(times: Tensor, losses: Tensor, moments_kept: int, **columns: str) ->
     return found + [
         row(mark, float(losses[t]), time=float(times[t]), **columns) for mark, t in zip(marks, turns, strict=True)
     ]
-
-
-def turning_points(losses: Tensor, threshold: float) -> list[int]:
-    """Where a curve turns after its first fall, trough, peak, trough ..: moves above `threshold` of its largest loss.
-
-    The last trough, from which it no longer rises, is not a turn.
-    """
-    least = threshold * float(losses.max())
-    turns: list[int] = []
-    falling, extreme, place = False, float(losses[0]), 0
-    for number, loss in enumerate(losses.tolist()):
-        if (loss - extreme if falling else extreme - loss) > least:
-            if falling or turns:
-                turns.append(place)
-            falling, extreme, place = not falling, loss, number
-        elif loss < extreme if falling else loss > extreme:
-            extreme, place = loss, number
-    return turns
 
 
 SETTINGS: dict[str, dict[str, Any]] = {

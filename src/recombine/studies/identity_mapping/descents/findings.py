@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recombine.studies.identity_mapping._shared.flow_claims import count
-from recombine.studies.identity_mapping._shared.flows import RIPPLE
+from recombine.studies.identity_mapping._shared.rows import RIPPLE
 from recombine.studies.identity_mapping.descents.claims import BEFORE, often
 from recombine.studies.identity_mapping.descents.experiment import SETTINGS
 

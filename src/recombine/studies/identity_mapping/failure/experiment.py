@@ -15,17 +15,10 @@ import torch
 from pydantic import Field
 
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.identity_flows import SCRIPTS_TIME, FlowsConfig, steps_for
 from recombine.runs.work import Row
-from recombine.studies.identity_mapping._shared.flows import (
-    SCRIPTS_TIME,
-    FlowsConfig,
-    counts,
-    curve,
-    evenly,
-    per_start,
-    spread_over_starts,
-    steps_for,
-)
+from recombine.studies.identity_mapping._shared.rows import counts, curve, per_start, spread_over_starts
+from recombine.theory.identity.curves import evenly
 from recombine.theory.identity.flow import euler_on_w, flow, probe_loss, stages
 
 if TYPE_CHECKING:

@@ -76,8 +76,7 @@ def _draw_losses(axes: Axes, table: pl.DataFrame, arm: str, config: FailureConfi
     axes.set(yscale="log", ylim=(FLOOR, 100), xlabel="time", ylabel="loss (log scale)")
     axes.set_xlim(0, config.span if arm == "A2" else min(config.span, 1.2 * config.plotted))
     _mark_end(axes, config)
-    place = "upper right" if arm == "A2" else "center right"
-    axes.legend(loc=place, frameon=True, framealpha=1, edgecolor="none")
+    axes.legend(loc="upper right" if arm == "A2" else "center right", frameon=True, framealpha=1, edgecolor="none")
     return None
 
 

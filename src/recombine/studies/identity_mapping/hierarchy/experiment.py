@@ -18,8 +18,8 @@ from pydantic import Field
 
 from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.identity_networks import NetsConfig
 from recombine.runs.work import Row
-from recombine.studies.identity_mapping._shared.released import NetsConfig
 from recombine.theory.identity.flow import affine, augmented
 from recombine.training.batched import DescentConfig, NetConfig
 from recombine.worlds.mixture import MixtureWorld

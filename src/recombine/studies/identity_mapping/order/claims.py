@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above, verdict_within
+from recombine.lab.claims import Claim, Judgement, NotMeasured, Verdict, verdict_above, verdict_within
 from recombine.lab.rules import Rule
 from recombine.lab.statistics import Interval
 from recombine.studies.identity_mapping._shared.flow_claims import (
@@ -200,7 +200,7 @@ def slope_of(net: str) -> Rule:
 def predicts_times(net: str, form: str) -> Rule:
     """The nets' median time over the form's, for both concepts; the estimate is that of the concept farther off."""
 
-    def verdict(interval: Interval | None, n: int) -> str:
+    def verdict(interval: Interval | None, n: int) -> Verdict:
         return verdict_within(interval, 1 - TIME, 1 + TIME, n)
 
     def judge(table: pl.DataFrame) -> Judgement:
@@ -217,7 +217,7 @@ def plain_form_misses(table: pl.DataFrame) -> Judgement:
     return _median_ratio(table, "bias", "plain", 1, lambda interval, n: verdict_above(interval, HALF, n))
 
 
-def _median_ratio(table: pl.DataFrame, net: str, form: str, concept: int, verdict: Callable[..., str]) -> Judgement:
+def _median_ratio(table: pl.DataFrame, net: str, form: str, concept: int, verdict: Callable[..., Verdict]) -> Judgement:
     """Median time of a concept over that of a closed form."""
     arm = released(table, net).arm
     found, expected = times(table, arm, concept), single(table, "time", arm=arm, form=form, concept=concept)

@@ -16,16 +16,11 @@ from pydantic import Field
 
 from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.identity_flows import FlowsConfig, steps_for
 from recombine.runs.work import Row
-from recombine.studies.identity_mapping._shared.flows import (
-    FlowsConfig,
-    along_path,
-    curve,
-    per_start,
-    spread_over_starts,
-    steps_for,
-)
-from recombine.theory.identity.flow import flow, probe_loss, stages, terms, training_loss
+from recombine.studies.identity_mapping._shared.rows import curve, per_start, spread_over_starts
+from recombine.theory.identity.curves import along_path
+from recombine.theory.identity.flow import factors_of, flow, motion, probe_loss, stages, terms, training_loss
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,7 +63,7 @@ class StagesConfig(FlowsConfig):
 
     def _errors(self, start: Tensor, a: Tensor) -> list[Row]:
         """Of each start, and of what it has become half-way through its stages: W' against the terms."""
-        grown = _factors(flow(start, a, *steps_for(a, 1 / float(a.max())))[1][-1])
+        grown = factors_of(flow(start, a, *steps_for(a, 1 / float(a.max())))[1][-1])
         worst, factor = torch.zeros(len(start), dtype=torch.float64), []
         for factors in (start, grown):
             growth, suppression, noise = terms(factors @ factors.mT, a)
@@ -84,22 +79,6 @@ class StagesConfig(FlowsConfig):
         passed = {"first major": found.majors[:, strong], "minor peak": found.peaks[:, 0],
                   "minor suppressed": found.suppressed[:, 0], "second major": found.majors[:, weak]}  # fmt: skip
         return [each for stage, when in passed.items() for each in per_start("stage", when, stage=stage)]
-
-
-def motion(factors: Tensor, a: Tensor) -> Tensor:
-    """W' = U' U^T + U U'^T with U' the gradient of the loss, found without its formula. factors [n, d, h]."""
-    with torch.enable_grad():
-        free = factors.detach().clone().requires_grad_()
-        (gradient,) = torch.autograd.grad(training_loss(free @ free.mT, a).sum(), free)
-    moved: Tensor = -(gradient @ factors.mT + factors @ gradient.mT)
-    return moved
-
-
-def _factors(weights: Tensor) -> Tensor:
-    """A U with U U^T = W.  # [n, d, d]"""
-    found, axes = torch.linalg.eigh(weights)
-    factors: Tensor = axes * found.clamp(min=0).sqrt()[:, None, :]
-    return factors
 
 
 def _arms(**changes: int) -> dict[str, StagesConfig]:

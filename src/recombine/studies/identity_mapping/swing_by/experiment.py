@@ -16,17 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.identity_flows import moments, probe, steps_for
 from recombine.runs.work import Computation, Row, Work
-from recombine.studies.identity_mapping._shared.flows import (
-    BLOCK,
-    RIPPLE,
-    blocks,
-    counts,
-    moments,
-    probe,
-    row,
-    steps_for,
-)
+from recombine.studies.identity_mapping._shared.rows import BLOCK, RIPPLE, blocks, counts, row
 from recombine.studies.identity_mapping.swing_by.nets import Example, arms_of_nets
 from recombine.theory.identity.bump import Bump, predicted_bump
 from recombine.theory.identity.flow import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -110,7 +110,7 @@ def _draw_nets(axes: Axes, table: pl.DataFrame) -> None:
     return None
 
 
-def _measured(table: pl.DataFrame, **where: object) -> bool:
+def _measured(table: pl.DataFrame, **where: Any) -> bool:
     try:
         counted("bumps", **where)(table)
     except NotMeasured:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recombine.studies.identity_mapping._shared.flow_claims import values
-from recombine.studies.identity_mapping._shared.flows import RIPPLE
+from recombine.studies.identity_mapping._shared.rows import RIPPLE
 from recombine.studies.identity_mapping.swing_by.claims import DEEP, GAPS, NONE, flows, together
 from recombine.studies.identity_mapping.swing_by.nets import RISE
 

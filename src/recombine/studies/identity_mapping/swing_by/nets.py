@@ -17,10 +17,11 @@ import torch
 from pydantic import Field
 
 from recombine.errors import UserError
+from recombine.runs.identity_networks import NetsConfig, mixed
 from recombine.runs.work import Row
 from recombine.seeds import fold
-from recombine.studies.identity_mapping._shared.flows import along_path, curve, row
-from recombine.studies.identity_mapping._shared.released import NetsConfig, mixed
+from recombine.studies.identity_mapping._shared.rows import curve, row
+from recombine.theory.identity.curves import along_path
 from recombine.theory.identity.flow import descents
 from recombine.training.batched import DescentConfig, NetConfig, Trace, losses, train
 from recombine.worlds.mixture import MixtureWorld

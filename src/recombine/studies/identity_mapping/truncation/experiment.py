@@ -16,11 +16,12 @@ from pydantic import Field
 
 from recombine.errors import UserError
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.identity_networks import NetsConfig, Paths
 from recombine.runs.work import Row
-from recombine.studies.identity_mapping._shared.flows import per_start, row
-from recombine.studies.identity_mapping._shared.released import LEARNED, NetsConfig, Paths, spaced
-from recombine.theory.identity.curves import first_times
+from recombine.studies.identity_mapping._shared.rows import per_start, row
+from recombine.theory.identity.curves import first_times, spaced
 from recombine.theory.identity.flow import affine
+from recombine.theory.identity.order import LEARNED
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,18 +1,15 @@
 """What the experiments on released networks share: points, starts, paths and times."""
 
-import math
 from typing import Any
 
 import pytest
 import torch
 
 from recombine.errors import UserError
+from recombine.runs.identity_networks import mixed
 from recombine.settings import override
-from recombine.studies.identity_mapping._shared.flows import row
-from recombine.studies.identity_mapping._shared.released import mixed, spaced
 from recombine.studies.identity_mapping.order.experiment import OrderConfig
 from recombine.theory.identity.flow import affine, augmented
-from recombine.theory.identity.linear_denoiser import first_times
 
 SMALL = OrderConfig(world=OrderConfig().world.replace(dimensions=6), count=40, starts=5, datasets=2, every=1)
 
@@ -64,24 +61,6 @@ def test_full_batches_follow_the_affine_form_of_the_points() -> None:
     expected = affine(augmented(flat), config.one_layer_starts(2), time)[0] @ probe  # [n, 2]
     found = config.paths(config.world.probe()[None]).answers[-1, :, 0, :2]
     assert torch.allclose(found, expected, atol=0.02)
-
-
-def test_a_level_is_reached_in_proportion() -> None:
-    times = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
-    values = torch.tensor([[0.0, 0.9, 0.0], [0.4, 1.0, 0.1], [1.2, 1.0, 0.2]], dtype=torch.float64)
-    found = first_times(times, values, torch.tensor(0.8, dtype=torch.float64))
-    assert found[:2].tolist() == pytest.approx([1.5, 0.0])
-    assert math.isnan(found[2])
-
-
-def test_moments_are_dense_in_the_beginning() -> None:
-    assert spaced(101, 5) == [0, 6, 25, 56, 100]
-    assert spaced(3, 30) == [0, 1, 2]
-
-
-def test_a_row_has_no_nan() -> None:
-    assert row("a", 2.0, epoch=1.5) == {"instrument": "a", "value": 2.0, "epoch": 1.5}
-    assert row("a", math.nan)["value"] is None
 
 
 @pytest.mark.parametrize(

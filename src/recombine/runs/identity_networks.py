@@ -1,4 +1,4 @@
-"""The networks of the released code on clusters of Gaussians: what `order`, `hierarchy` and `truncation` share.
+"""The released networks of structured identity mapping (Yang et al. 2025), trained on clusters of Gaussians.
 
 *Data.* 5,000 points of each cluster, a cluster at the origin among them, mixed once and turned by a random rotation;
 sigma is a variance. *Model.* Layers with biases and PyTorch's own start, plain gradient descent, batches of 128
@@ -21,8 +21,6 @@ from recombine.worlds.mixture import MixtureWorld
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-LEARNED = 0.8  # of its target: the level at which a concept counts as learned
 
 
 @dataclass(frozen=True)
@@ -102,8 +100,3 @@ class NetsConfig(Computation):
 def mixed(points: Tensor, seed: int) -> Tensor:
     """The points in a random order, each batch a sample of all clusters.  # [N, d]"""
     return points[bits(keys(seed, "identity mixed", torch.arange(len(points))), 1)[:, 0].argsort(stable=True)]
-
-
-def spaced(length: int, count: int) -> list[int]:
-    """Moments, dense in the beginning, the first and the last among them."""
-    return sorted({round((length - 1) * (i / (count - 1)) ** 2) for i in range(count)})
