@@ -14,9 +14,11 @@ from recombine.lab.experiment import make_plan
 from recombine.lab.store import RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
+from recombine.studies import EXPERIMENTS
 from recombine.training.replica import Replica
 from support.commands import ENVIRONMENT, NAME, ONE_CORE, SETS, SMOKE, Call, assert_refused, listing, only_run
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/emergence"]
 
 # Wrong use: nothing is written
 
@@ -51,14 +53,14 @@ WRONG: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "unknown engine": ((*SMOKE, "--engine", "nonsense"), ("'nonsense'", "local")),
     "run that is not planned": ((*SMOKE, "--only", "continuous:7"), ("continuous:0",)),
     "report before any run": (("report", NAME, "--budget", "smoke"), ("run it first",)),
-    "adoption of what is not published": (("adopt", "local-scores/sdxl-pixels"), ("nothing", "is published")),
+    "import of what is not published": (("import", "local-scores/sdxl-pixels"), ("nothing", "is published")),
     "figure before any run": (("figure", NAME, "--budget", "smoke"), ("run the experiment first",)),
     "sample of no run": (("sample", "abc"), ("no run", "recombine status")),
     "claims of no study": (("claims", "nope"), ("no experiment 'nope'",)),
     "far too many seeds": ((*SMOKE, "--seeds", "1000000000"), ("at most 10,000",)),
     "a seed below zero": ((*SMOKE, "--set", "seeds.data=-3"), ("seeds.data", "greater than or equal to 0")),
     "renewal of a part": (("report", NAME, "--results", "--only", "continuous:0"), ("no other option",)),
-    "adoption of another budget": (("adopt", NAME, "--budget", "smoke"), ("--budget full",)),
+    "import of another budget": (("import", NAME, "--budget", "smoke"), ("--budget full",)),
     "sample of no address": (("sample", "../x"), ("no run address",)),
 }
 
@@ -201,7 +203,7 @@ def test_status(call: Call, smoke_copy: Path, tiny: RunConfig) -> None:
     stopped.append([{"images_seen": 32, "node": "000", "distance": 0, "instrument": "reader.product", "value": 0.0}])
     states = {r["run"]: r for r in json.loads(call("status", "--json", "--store", smoke_copy).out)}
     assert states[tiny.address] == {
-        "run": tiny.address, "state": "stopped", "measured_to": 32, "images": 256, "seed": 0,
+        "run": tiny.address, "kind": "training", "state": "stopped", "measured_to": 32, "images": 256, "seed": 0,
     }  # fmt: skip
     [finished] = [row for row in states.values() if row["state"] == "done"]
     assert (finished["measured_to"], finished["images"]) == (1024, 1024)
@@ -211,6 +213,13 @@ def test_status(call: Call, smoke_copy: Path, tiny: RunConfig) -> None:
         assert "running" in call("status", "--store", smoke_copy).out
     assert "no runs" in call("status", "--store", smoke_copy / "none").out
     assert json.loads(call("status", "--json", "--store", smoke_copy / "none").out) == []
+
+
+def test_status_says_of_a_computation_what_it_is(call: Call, tmp_path: Path) -> None:
+    assert call("run", "concept-graphs/toy", "--budget", "smoke", "--no-report", "--store", tmp_path).status == 0
+    (row,) = json.loads(call("status", "--json", "--store", tmp_path).out)
+    assert (row["kind"], row["state"]) == ("computation", "done")
+    assert "computation" in call("status", "--store", tmp_path).out
 
 
 def test_sample(call: Call, smoke_store: Path, tmp_path: Path) -> None:
@@ -275,7 +284,7 @@ def test_publish_writes_the_evidence_where_the_command_is_given(
     assert {"claims.json", "table.parquet", "provenance.json", "figure.png"} <= {
         p.name for p in (checkout / "results" / NAME).iterdir()
     }
-    assert f"## {NAME}" in (checkout / "RESULTS.md").read_text()
+    assert (checkout / "results" / NAME / "README.md").read_text().startswith(f"# {NAME}")
     published = json.loads(call("claims", "--results", "--json").out)
     assert published == json.loads(call("claims", "--json", "--store", smoke_copy).out)
     adopted = ("adopt", NAME, "--budget", "smoke", "--seeds", "2", "--store", tmp_path / "new")

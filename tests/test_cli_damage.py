@@ -15,10 +15,12 @@ from recombine.lab.execute.conduct import conduct
 from recombine.lab.experiment import make_plan
 from recombine.lab.store import RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
-from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
+from recombine.studies import EXPERIMENTS
 from recombine.training.execution import Execution
 from recombine.training.state import load_tensors
 from support.commands import NAME, SETS, SMOKE, TINY, Call, assert_refused, listing, only_run
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/emergence"]
 
 
 @pytest.fixture

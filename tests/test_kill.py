@@ -18,7 +18,6 @@ from recombine.lab.execute.conduct import conduct
 from recombine.lab.experiment import make_plan
 from recombine.lab.store import Busy, RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
-from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
 from recombine.training.execution import Execution
 from recombine.training.state import load_tensors
 
@@ -36,6 +35,8 @@ from recombine.lab.execute.conduct import conduct
 from recombine.runs.concept_graph import RunConfig
 from recombine.lab.store import Store
 from recombine.training.execution import Execution
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/emergence"]
 
 config, fsync, count = RunConfig.model_validate_json(sys.argv[1]), os.fsync, 0
 for line in sys.stdin:

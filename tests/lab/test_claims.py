@@ -206,7 +206,8 @@ def test_judge_all_is_ready_for_json_and_stable() -> None:
     ]
     judged = judge_all(claims, table_of([0.5, 1.0]), "concept-graphs", "emergence", "laptop")
     assert json.loads(json.dumps(judged, allow_nan=False)) == judged
-    fields = ["claim", "study", "experiment", "budget", "says", "paper", "estimate", "interval", "n", "verdict", "note"]
+    fields = ["claim", "study", "experiment", "budget", "says", "paper", "check", "estimate", "interval", "n",
+              "verdict", "note"]  # fmt: skip
     assert [list(claim) for claim in judged] == [fields] * 3
     assert judged[0]["estimate"] == 0.75
     assert judged[0]["interval"] == [0.6, None]

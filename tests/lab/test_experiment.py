@@ -11,9 +11,10 @@ from recombine.seeds import Seeds
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.adversarial import experiment as adversarial
-from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT, FULL, SMOKE
+from recombine.studies.concept_graphs.emergence.experiment import FULL, SMOKE
 from recombine.studies.local_scores.length.claims import arm_of
 
+EXPERIMENT = EXPERIMENTS["concept-graphs/emergence"]
 ARMS = {"one": SMOKE, "two": override(SMOKE, {"training.rate": 2e-3})}
 TWO_ARMS = replace(EXPERIMENT, name="arms", budgets={"smoke": Budget(ARMS, 3, "seconds")})
 

@@ -10,7 +10,9 @@ import recombine
 from conftest import Call
 from recombine.errors import UserError
 from recombine.lab.new_experiment import write_experiment
-from recombine.studies import OWN
+from recombine.lab.report.findings import findings_of
+from recombine.lab.table import read_table
+from recombine.studies import EXPERIMENTS, OWN
 
 ADDRESS = "my-study/what-if"
 MOST_LINES = 60
@@ -51,11 +53,17 @@ def test_a_folder_is_an_experiment(call: Call, own_studies: Path, tmp_path: Path
     answer = call("report", ADDRESS, "--budget", "smoke", "--publish", "--store", tmp_path / "store")
     assert answer.status == 0, answer.err
     page = (tmp_path / "results" / ADDRESS / "README.md").read_text()
-    assert "We asked which unseen combinations a model learns to draw." in page
+    assert "A small run (smoke)" in page
     assert "| WHATIF1 |" in page
     assert (tmp_path / "results" / ADDRESS / "figure.png").is_file()
     assert (tmp_path / "store" / "runs" / planned["address"] / "done.json").is_file()
     assert files_of(package) == before
+    published = [json.loads((tmp_path / "results" / ADDRESS / f"{name}.json").read_text())
+                 for name in ("claims", "provenance")]  # fmt: skip
+    table = read_table(tmp_path / "results" / ADDRESS / "table.parquet")
+    findings = findings_of(EXPERIMENTS[ADDRESS], published[0], table, published[1])
+    assert findings.startswith("We asked which unseen combinations a model learns to draw.")
+    assert "{{" not in findings
 
 
 @pytest.mark.parametrize("address", ["", "mine", "My/question", "my/quest_ion", "a/b/c", "../x/y"])

@@ -80,7 +80,7 @@ def test_rows_append_and_come_back(run: RunFolder) -> None:
     run.append([])
     run.append([row(256)])
     assert [r["images_seen"] for r in run.rows()] == [64, 128, 256]
-    with pytest.raises(ValueError, match="keys"):
+    with pytest.raises(ValueError, match="an instrument and a value"):
         run.append([{"images_seen": 1, "value": 2}])
 
 

@@ -25,6 +25,7 @@ from recombine.training.execution import Execution
 Call = Callable[..., Any]
 Write = Callable[..., Path]
 
+EMERGENCE = EXPERIMENTS["concept-graphs/emergence"]
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "squares.yaml"
 BASE = "experiment: concept-graphs/emergence\n"
 MINE = """\
@@ -71,21 +72,21 @@ def load(path: Path) -> Experiment:
     return load_user_experiment(path, EXPERIMENTS)
 
 
-def test_a_file_is_told_from_an_experiment_by_its_ending() -> None:
+def test_a_file_is_known_by_its_ending() -> None:
     assert all(is_file(name) for name in ("a.yaml", "b/c.yml", "d.py", str(EXAMPLE)))
     assert not any(is_file(name) for name in (*EXPERIMENTS, "emergence", "a.json", "yaml", ""))
 
 
 def test_ten_lines_are_an_experiment(write: Write) -> None:
     path = write(MINE)
-    experiment, base = load(path), emergence.EXPERIMENT
+    experiment, base = load(path), EMERGENCE
     assert len(MINE.splitlines()) == 10
-    assert (experiment.address, experiment.typed) == ("own/mine", str(path))
+    assert (experiment.address, experiment.typed) == ("user/mine", str(path))
     assert experiment.question == "Does a rare corner hold the others back?"
     assert base.address in experiment.figure
     assert experiment.draw is base.draw
-    assert base.address in experiment.notes[-1]
-    assert "prediction x0" in experiment.notes[-1]
+    assert base.address in experiment.assumptions[-1]
+    assert "prediction x0" in experiment.assumptions[-1]
     assert set(experiment.budgets) == set(BUDGETS)
     for name, budget in experiment.budgets.items():
         assert budget.seeds == 3
@@ -97,17 +98,17 @@ def test_ten_lines_are_an_experiment(write: Write) -> None:
             points = {} if audit else {"evaluation.audit.points": 2}
             assert config == override(original, {**CHANGES, **audit, **points})
         assert [run.seed for run in make_plan(experiment, name).runs] == [0, 1, 2] * len(budget.arms)
-    assert make_plan(emergence.EXPERIMENT, "smoke").runs[0].config == emergence.SMOKE  # the paper's own is as it was
+    assert make_plan(EMERGENCE, "smoke").runs[0].config == emergence.SMOKE  # the paper's own is as it was
 
 
 def test_the_example_of_the_documentation() -> None:
     experiment = load(EXAMPLE)
     assert len(EXAMPLE.read_text().splitlines()) <= 10
-    assert experiment.address == "own/squares"
+    assert experiment.address == "user/squares"
     assert experiment.question.startswith("Does a model that saw green circles and a few magenta squares")
     for name in BUDGETS:
         plan = make_plan(experiment, name)  # every arm can be run
-        assert len(plan.runs) == len(make_plan(emergence.EXPERIMENT, name).runs)
+        assert len(plan.runs) == len(make_plan(EMERGENCE, name).runs)
         for run in plan.runs:
             assert isinstance(run.config, RunConfig)
             split, world = run.config.split, run.config.world
@@ -119,16 +120,16 @@ def test_the_example_of_the_documentation() -> None:
 
 def test_claims_that_speak_of_the_papers_classes_are_left_out(write: Write) -> None:
     kept = {claim.id for claim in load(write(BASE)).claims}
-    assert kept == {claim.id for claim in emergence.EXPERIMENT.claims if claim.general} == {"O1", "O5"}
+    assert kept == {claim.id for claim in EMERGENCE.claims if claim.general} == {"O1", "O5"}
     assert load(write("experiment: concept-graphs/adversarial\n")).claims == ()
 
 
 def test_nothing_but_the_experiment_is_that_experiment_again(write: Write) -> None:
-    experiment, base = load(write(BASE, "again.yml")), emergence.EXPERIMENT
+    experiment, base = load(write(BASE, "again.yml")), EMERGENCE
     assert experiment.budgets == base.budgets
     assert experiment.question == base.question
-    assert experiment.address == "own/again"
-    assert experiment.notes[-1].endswith("none.")
+    assert experiment.address == "user/again"
+    assert experiment.assumptions[-1].endswith("none.")
 
 
 def test_a_change_reaches_the_run_that_a_run_starts_from(write: Write) -> None:
@@ -143,8 +144,8 @@ def test_a_change_reaches_the_run_that_a_run_starts_from(write: Write) -> None:
 
 def test_an_experiment_without_training_can_be_changed_too(write: Write) -> None:
     [run] = make_plan(load(write("experiment: concept-graphs/toy\nchance: 0.05\natoms: [2, 5]\n")), "smoke").runs
-    told = run.config.model_dump()
-    assert (told["chance"], told["atoms"]) == (0.05, (2, 5))
+    settings = run.config.model_dump()
+    assert (settings["chance"], settings["atoms"]) == (0.05, (2, 5))
 
 
 def test_a_part_of_another_kind_takes_the_place_of_the_whole(write: Write) -> None:
@@ -185,11 +186,11 @@ class Squares(Computation):
     upto: int = 3
 
     def rows(self):
-        return [{"node": str(n), "instrument": "square", "value": float(n * n)} for n in range(self.upto)]
+        return [{"number": n, "instrument": "square", "value": float(n * n)} for n in range(self.upto)]
 
 
 EXPERIMENT = Experiment(
-    study="mine", name="squares", question="How large are squares?", figure="none",
+    study="mine", name="squares", question="How large are squares?", figure="none", columns={"number": int},
     budgets={"smoke": Budget({"squares": Squares()}, 1, "no time at all")},
     claims=(Claim("M1", "squares are large", "1", lambda table: judge_above(table["value"], 1)),),
     draw=lambda table, config: {},
@@ -208,8 +209,8 @@ def test_a_python_file_is_an_experiment_of_its_own(write: Write, tmp_path: Path,
     [run] = Store(tmp_path / "store").runs()
     assert run.config()["kind"] == "squares"
     assert [row["value"] for row in run.rows()] == [0, 1, 4, 9]
-    [told] = (tmp_path / "store" / "experiments" / "mine" / "squares").glob("*/provenance.json")
-    assert json.loads(told.read_text())["command"].startswith(f"recombine run {path} --budget smoke")
+    [source] = (tmp_path / "store" / "experiments" / "mine" / "squares").glob("*/provenance.json")
+    assert json.loads(source.read_text())["command"].startswith(f"recombine run {path} --budget smoke")
 
 
 def test_what_a_python_file_defines_reaches_another_process(write: Write, tmp_path: Path) -> None:
@@ -224,22 +225,22 @@ def test_what_a_python_file_defines_reaches_another_process(write: Write, tmp_pa
 
 
 @pytest.mark.usefixtures("quick_figures")
-def test_an_own_experiment_is_trained_judged_and_reported(tmp_path: Path, call: Call) -> None:
+def test_a_users_experiment_is_trained_judged_and_reported(tmp_path: Path, call: Call) -> None:
     store = tmp_path / "store"
     answer = call("run", EXAMPLE, "--budget", "smoke", *SETS, "--store", store)
     assert answer.status == 0, answer.err
     assert answer.complaints == []
-    [folder] = (store / "experiments" / "own" / "squares").iterdir()
+    [folder] = (store / "experiments" / "user" / "squares").iterdir()
     assert f"report: {(folder / 'report.html').resolve()}" in answer.out
     page = (folder / "report.html").read_text()
     assert "Does a model that saw green circles and a few magenta squares" in page
     assert str(EXAMPLE) in page
     claims = json.loads((folder / "claims.json").read_text())
     assert [(claim["claim"], claim["study"], claim["verdict"]) for claim in claims] == [
-        ("O1", "own", "undecided"),
-        ("O5", "own", "undecided"),
+        ("O1", "user", "undecided"),
+        ("O5", "user", "undecided"),
     ]
-    assert {"figure.png", "cube.png", "judges.png", "samples-continuous.png"} <= {p.name for p in folder.iterdir()}
+    assert {"figure.png", "samples-continuous.png"} <= {p.name for p in folder.iterdir()}
     [run] = Store(store).runs()
     assert {row["node"] for row in run.rows() if row["instrument"] == "reader.product"} == {
         f"{shape}{color}{size}" for shape in range(2) for color in range(3) for size in range(2)

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from recombine.errors import RunFailed
+from recombine.lab.numbers import interval_text, number_text
 from recombine.lab.report.page import (
     Report,
     ReportFigure,
     calibration_grid,
     cost_facts,
-    interval_text,
-    number_text,
     render_report,
     summarize_runs,
     write_report,
@@ -47,11 +46,11 @@ def example(tmp_path: Path, **changes: Any) -> Report:
         "calibration": [
             {"node": "000", "instrument": "calibration.reader.product", "value": 1.0},
             {"node": "111", "instrument": "calibration.reader.product", "value": 0.5},
-            {"node": "blank", "instrument": "calibration.probe.product", "value": 0.92},
+            {"canvas": "blank", "instrument": "calibration.probe.product", "value": 0.92},
         ],
         "config": {"world": {"pixels": 28}},
         "provenance": {"judged": "2026-01-01", "machines": [{"device": "a CPU"}]},
-        "notes": ["digits are shape, colour, size"],
+        "assumptions": ["digits are shape, colour, size"],
     }
     return Report(**{**fields, **changes})
 
@@ -130,7 +129,9 @@ def test_every_text_is_escaped(tmp_path: Path) -> None:
         calibration=[{"node": EVIL, "instrument": EVIL, "value": 1.0}],
         config={EVIL: EVIL},
         provenance={EVIL: EVIL, "more": [EVIL]},
-        notes=[EVIL],
+        assumptions=[EVIL],
+        findings=[EVIL],
+        small=EVIL,
     )
     html = render_report(report)
     assert "<script" not in html
@@ -144,7 +145,7 @@ def test_the_same_report_is_the_same_page(tmp_path: Path) -> None:
 
 
 def test_an_empty_report_still_reads(tmp_path: Path) -> None:
-    page = Page(render_report(example(tmp_path, claims=[], figures=[], runs=[], calibration=[], notes=[])))
+    page = Page(render_report(example(tmp_path, claims=[], figures=[], runs=[], calibration=[], assumptions=[])))
     for words in ("makes no claims", "No figure yet", "Not measured"):
         assert words in page.words
 
@@ -156,14 +157,12 @@ def test_a_missing_figure_is_one_line(tmp_path: Path) -> None:
         render_report(example(tmp_path, figures=[ReportFigure("page", tmp_path / "page.pdf", "")]))
 
 
-def test_calibration_grid_means_and_worst_class(tmp_path: Path) -> None:
-    instruments, inputs, cells = calibration_grid(
-        [*example(tmp_path).calibration, {"node": "x", "instrument": "i", "value": None}]
-    )
+def test_calibration_grid_has_the_mean_and_the_lowest_answer(tmp_path: Path) -> None:
+    instruments, inputs, cells = calibration_grid([*example(tmp_path).calibration, {"instrument": "i", "value": None}])
     assert instruments == ["reader.product", "probe.product"]
-    assert inputs == ["real images", "worst class", "blank"]
+    assert inputs == ["real images", "real images, lowest", "blank"]
     assert cells["reader.product", "real images"] == 0.75
-    assert cells["reader.product", "worst class"] == 0.5
+    assert cells["reader.product", "real images, lowest"] == 0.5
     assert cells["probe.product", "blank"] == 0.92
     assert ("probe.product", "real images") not in cells
 

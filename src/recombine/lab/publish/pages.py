@@ -24,6 +24,7 @@ from recombine.lab.table import read_table
 
 BEGIN, END = "<!-- scoreboard -->", "<!-- /scoreboard -->"
 OUTCOMES = ("reproduces", "partly", "no", "not measured")
+SMALL = "**A small run ({}).** It shows the effect, where there is one; it does not judge the paper."
 _FIELDS = {"paper", "figure", "says", "experiment", "claims", "found"}
 
 
@@ -40,7 +41,8 @@ def experiment_page(experiment: Experiment, folder: Path) -> str:
     captions = source.get("captions", {})
     pictures = sorted(folder.glob("*.png"), key=lambda path: (path.stem != "figure", path.stem.startswith("samples")))
     first, rest = pictures[:1], pictures[1:]
-    findings = findings_of(experiment, claims, table, source).strip()
+    whole = source["budget"] == "full"
+    findings = findings_of(experiment, claims, table, source).strip() if whole else SMALL.format(source["budget"])
     replicated = read_replication(folder)
     others = {pair.committed["claim"]: other_verdict(pair) for pair in replicated}
     papers, checks = ([c for c in claims if c.get("check", False) is kind] for kind in (False, True))
