@@ -35,7 +35,7 @@ LOOPS = ("backward", "forward each", "graph kept")
 def benchmark(
     device: str = "auto", images: int | None = None, sample: int = 4, network: UNetConfig = NETWORK
 ) -> dict[str, Any]:
-    """Seconds for all rows each way, the best of three; the ways alternate, so that a busy moment meets all of them.
+    """Seconds for all rows each way, the best of three; the ways alternate, so that a busy moment affects all of them.
 
     Batches are measured on `images` of the images (one on a CPU, all on a GPU), the loops on `sample` pixels of one
     image at the first and last noise level; all are scaled up. The numbers are compared where the loops were measured.
@@ -43,8 +43,8 @@ def benchmark(
     device = resolve_device(device)
     on_gpu = device.startswith("cuda")
     model, views = _setting(network, images or (IMAGES if on_gpu else 1), device)
-    ends, told = slice(None, None, LEVELS - 1), views.condition
-    part = Views(views.x[ends, :1], views.sigma[ends], told if told is None else told[:1], views.pixels[:1, :sample])
+    ends, labels = slice(None, None, LEVELS - 1), views.condition
+    part = Views(views.x[ends, :1], views.sigma[ends], labels if labels is None else labels[:1], views.pixels[:1, :sample])
     ways: dict[str, Callable[[], object]] = {"batched": partial(pixel_locality, model.denoise_at, views)}
     ways |= {loop: partial(one_by_one, model, part, loop) for loop in LOOPS}
     tf32 = torch.backends.cudnn.allow_tf32
@@ -74,12 +74,12 @@ def one_by_one(model: NetworkDenoiser, views: Views, loop: str) -> Tensor:
     """G of the pixels of the first image, one row of the Jacobian after another.  # [p, S, H, W]"""
     maps = views.x.new_zeros(views.pixels.shape[1], *views.x[:, 0, 0].shape)
     for level in range(len(views.x)):
-        x, sigma, told = views.at(torch.tensor([level]), torch.tensor([0]))
+        x, sigma, label = views.at(torch.tensor([level]), torch.tensor([0]))
         x.requires_grad_()
-        kept = model.denoise(x, sigma, told)
+        kept = model.denoise(x, sigma, label)
         for place, (row, column) in enumerate(views.pixels[0].tolist()):
             for colour in range(x.shape[1]):
-                said = kept if loop == "graph kept" else model.denoise(x, sigma, told)
+                said = kept if loop == "graph kept" else model.denoise(x, sigma, label)
                 if loop == "backward":
                     model.zero_grad()
                     x.grad = None

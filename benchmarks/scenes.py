@@ -1,6 +1,6 @@
 """How many scenes a second the ray caster draws, and, where Blender is at hand, how many times as long Blender takes.
 
-64 px, scenes of 3, 6 and 12 objects (twelve by the loose rule, under which they fit), layouts apart from pictures.
+64 px, scenes of 3, 6 and 12 objects (twelve by the loose rule, under which they fit), layouts and pictures timed separately.
 `python -m benchmarks.scenes` prints the numbers; `--blender 16` adds Cycles with so many samples, one thread
 against one thread, its start left out.
 """
@@ -35,16 +35,16 @@ def benchmark(device: str = "auto", scenes: int | None = None, samples: int | No
     on_gpu = device.startswith("cuda")
     world, count = SceneWorld(), scenes or (4096 if on_gpu else 64)
     key = seeds.keys(0, "bench", torch.arange(count)).to(device)
-    told: dict[str, Any] = {"layouts": {}, "scenes": {}}
+    timed: dict[str, Any] = {"layouts": {}, "scenes": {}}
     for number in NUMBERS:
         draw = partial(world.draw, torch.full((count,), number, device=device), key, number > LOOSE)
         factors = draw()
         world.render(factors[:8])
-        told["layouts"][str(number)] = round(count / best(draw, on_gpu))
-        told["scenes"][str(number)] = round(count / best(partial(world.render, factors), on_gpu))
+        timed["layouts"][str(number)] = round(count / best(draw, on_gpu))
+        timed["scenes"][str(number)] = round(count / best(partial(world.render, factors), on_gpu))
     if samples is not None:
-        told["blender"] = _beside_blender(world, samples)
-    return told | {"pixels": world.pixels, "of": count, "device": device_name(device), "date": now()[:10],
+        timed["blender"] = _beside_blender(world, samples)
+    return timed | {"pixels": world.pixels, "of": count, "device": device_name(device), "date": now()[:10],
                    "threads": torch.get_num_threads(), "torch": torch.__version__}  # fmt: skip
 
 

@@ -25,20 +25,20 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_seconds_are_those_of_all_rows_and_ratios_are_to_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a clock where a turn takes 3 s, batches of 192 rows and a loop of 12 rows differ by their scale."""
     monkeypatch.setattr(bench_locality, "_timed", lambda way, on_gpu: 3.0)
-    told = benchmark("cpu", sample=2, network=TINY)
+    timed = benchmark("cpu", sample=2, network=TINY)
     rows = 16 * 4 * 16 * 3
-    assert told["rows"] == rows
-    assert told["rows_measured"] == {"batched": 192} | dict.fromkeys(LOOPS, 12)
-    assert told["seconds"]["batched"] == pytest.approx(3 * rows / 192)
-    assert told["ratios"] == dict.fromkeys(LOOPS, pytest.approx(16))
-    json.dumps(told)
+    assert timed["rows"] == rows
+    assert timed["rows_measured"] == {"batched": 192} | dict.fromkeys(LOOPS, 12)
+    assert timed["seconds"]["batched"] == pytest.approx(3 * rows / 192)
+    assert timed["ratios"] == dict.fromkeys(LOOPS, pytest.approx(16))
+    json.dumps(timed)
 
 
 @pytest.mark.usefixtures("small")
 def test_all_ways_give_the_same_numbers() -> None:
-    told = benchmark("cpu", sample=2, network=TINY)
-    assert told["largest_difference"] < 1e-5 < told["largest_value"]
-    assert all(value > 0 for value in told["ratios"].values())
+    timed = benchmark("cpu", sample=2, network=TINY)
+    assert timed["largest_difference"] < 1e-5 < timed["largest_value"]
+    assert all(value > 0 for value in timed["ratios"].values())
 
 
 @pytest.mark.usefixtures("small")

@@ -13,10 +13,10 @@ from benchmarks import scenes as bench_scenes
 
 def test_scenes_a_second_are_scenes_over_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_scenes, "best", lambda work, on_gpu=False: 0.5)
-    told = benchmark("cpu", 4)
-    assert told["scenes"] == told["layouts"] == {str(number): 8 for number in NUMBERS}
-    assert told["of"] == 4
-    assert told["pixels"] == 64
+    timed = benchmark("cpu", 4)
+    assert timed["scenes"] == timed["layouts"] == {str(number): 8 for number in NUMBERS}
+    assert timed["of"] == 4
+    assert timed["pixels"] == 64
 
 
 def test_what_is_timed_is_drawn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,9 +46,9 @@ def test_the_start_of_blender_is_left_out(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(bench_scenes.blender, "render", render)
     monkeypatch.setattr(bench_scenes.SceneWorld, "render", drawn)
     monkeypatch.setattr(bench_scenes.time, "perf_counter", lambda: clock[0])
-    told = bench_scenes._beside_blender(bench_scenes.SceneWorld(), 16)
-    assert told["seconds"] == pytest.approx(0.25)
-    assert told["ratio"] == pytest.approx(50)
+    timed = bench_scenes._beside_blender(bench_scenes.SceneWorld(), 16)
+    assert timed["seconds"] == pytest.approx(0.25)
+    assert timed["ratio"] == pytest.approx(50)
 
 
 @pytest.mark.parametrize(

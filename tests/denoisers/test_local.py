@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from recombine import seeds
-from recombine.denoisers.configs import ConditionConfig, FoldedConfig, LocalConfig, NoisyFields, UNetConfig
+from recombine.denoisers.configs import ConditionConfig, FoldedConfig, LocalConfig, RadiiAbove, UNetConfig
 from recombine.denoisers.contract import at_pixels
 from recombine.denoisers.local import LocalNetwork
 from recombine.denoisers.network import NetworkDenoiser
@@ -49,10 +49,10 @@ def test_gradient_outside_of_the_patch_is_exactly_zero() -> None:
 def test_a_label_acts_within_its_field_only(labels: LabelConfig) -> None:
     model, x, key = network(labels, label_radius=2), noisy(1), seeds.keys(0, "k", torch.arange(1))
     places = torch.tensor([[[3.0, 5.0], [13.0, 13.0]]])  # cells (1, 2) and (6, 6)
-    told = [labels.encode(places, torch.tensor([[True, second]]), PIXELS, key) for second in (False, True)]
+    marked = [labels.encode(places, torch.tensor([[True, second]]), PIXELS, key) for second in (False, True)]
     with torch.no_grad():
         change = (
-            (model.denoise(x, torch.tensor([0.7]), told[1]) - model.denoise(x, torch.tensor([0.7]), told[0]))
+            (model.denoise(x, torch.tensor([0.7]), marked[1]) - model.denoise(x, torch.tensor([0.7]), marked[0]))
             .abs()
             .amax((0, 1))
         )
@@ -68,17 +68,17 @@ def test_labels_as_a_channel_act_within_the_patch_and_at_their_place(folded: boo
     maps = (FoldedConfig(fold=2, inner=plain) if folded else plain).model_dump()
     model, x, sigma = network(inner=maps, radius=2), noisy(1), torch.tensor([0.7])
     nothing = torch.zeros(1, GRID**2)
-    told = nothing.clone()
-    told[0, 6 * GRID + 3] = 1
+    marked = nothing.clone()
+    marked[0, 6 * GRID + 3] = 1
     with torch.no_grad():
-        change = (model.denoise(x, sigma, told) - model.denoise(x, sigma, nothing)).abs().amax((0, 1))
+        change = (model.denoise(x, sigma, marked) - model.denoise(x, sigma, nothing)).abs().amax((0, 1))
     rows, columns = ((cell_of(torch.arange(PIXELS)) - cell).abs() for cell in (6, 3))
     near = torch.maximum(rows[:, None], columns[None]) <= 2
     assert (change[~near] == 0).all()
     assert (change[near] > 0).all()
     net = model.network
     assert isinstance(net, LocalNetwork)
-    window = net._windows(told, sigma.log() / 4)[0, 5 * GRID + 4].reshape(-1, 5, 5)  # of the cell in row 5, column 4
+    window = net._windows(marked, sigma.log() / 4)[0, 5 * GRID + 4].reshape(-1, 5, 5)  # of the cell in row 5, column 4
     assert window[0].nonzero().tolist() == [[3, 1]]
     assert (window[1:] == window[1:, :1, :1]).all()  # where the patch is: the same at each of its cells
     for broken, complaint in (({"label_radius": 1}, "as far as its pixels"), ({}, "no place in an image")):
@@ -96,8 +96,8 @@ def test_every_cell_is_the_middle_of_its_own_patch() -> None:
         whole = model.predict(x, sigma, label)
         scaled = model.scales(sigma[:, None, None, None])[0] * x
         cells = torch.tensor([[11, 0], [39, 63]])
-        told = net._windows(label, sigma.log() / 4).gather(1, cells[..., None].expand(-1, -1, 9 + 32))
-        alone = net.piece(net._cut(scaled, cells), sigma.log().repeat_interleave(2) / 4, told.flatten(0, 1))
+        marked = net._windows(label, sigma.log() / 4).gather(1, cells[..., None].expand(-1, -1, 9 + 32))
+        alone = net.piece(net._cut(scaled, cells), sigma.log().repeat_interleave(2) / 4, marked.flatten(0, 1))
     for piece, (image, cell) in zip(alone, [(0, 11), (0, 0), (1, 39), (1, 63)], strict=True):
         row, column = 2 * (cell // GRID), 2 * (cell % GRID)
         assert torch.allclose(piece[:, 2:4, 2:4], whole[image, :, row : row + 2, column : column + 2], atol=1e-5)
@@ -130,7 +130,7 @@ def test_every_weight_learns(labels: LabelConfig, judged: str) -> None:
 
 
 def test_fields_follow_the_noise_level() -> None:
-    model = network(radius=2, by_noise=(NoisyFields(above=1.0, radius=0, label_radius=1).model_dump(),))
+    model = network(radius=2, by_noise=(RadiiAbove(above=1.0, radius=0, label_radius=1).model_dump(),))
     for sigma, radius in ((0.5, 2), (2.0, 0)):
         x = noisy(1).requires_grad_()
         answer = model.denoise(x, torch.tensor([sigma]), torch.zeros(1, GRID**2))
@@ -146,16 +146,16 @@ def test_bad_input() -> None:
         LocalNetwork(LocalConfig(inner=INNER), (3, 16, 16), LabelConfig(grid=7))
     with pytest.raises(UserError, match="give it one"):
         network().denoise(noisy(1), torch.ones(1))
-    with pytest.raises(UserError, match="fields larger than"):
+    with pytest.raises(UserError, match="radii above"):
         LocalConfig(inner=INNER).replace(by_noise=({"above": 1.0, "radius": 3, "label_radius": 1},))
 
 
 @pytest.mark.parametrize("labels", [GRID_LABELS, LIST_LABELS])
 def test_labels_of_a_window_can_be_scaled_and_the_position_stays(labels: LabelConfig) -> None:
     """By the square root of their number: a single label then has mean square 1, as EDM2's classes do."""
-    config, told = LocalConfig(inner=INNER, radius=1), torch.ones(1, labels.width)
+    config, marked = LocalConfig(inner=INNER, radius=1), torch.ones(1, labels.width)
     networks = (LocalNetwork(config, (3, PIXELS, PIXELS), labels, scaled=how) for how in (False, True))
-    plain, scaled = (each._windows(told, torch.zeros(1)) for each in networks)
+    plain, scaled = (each._windows(marked, torch.zeros(1)) for each in networks)
     width = 9 if labels.form == "grid" else labels.width
     torch.testing.assert_close(scaled[..., :width], plain[..., :width] * width**0.5)
     torch.testing.assert_close(scaled[..., width:], plain[..., width:])
@@ -163,16 +163,16 @@ def test_labels_of_a_window_can_be_scaled_and_the_position_stays(labels: LabelCo
 
 @pytest.mark.parametrize("labels", [GRID_LABELS, LIST_LABELS])
 @pytest.mark.parametrize(
-    "changes", [{}, {"label_radius": 2}, {"by_noise": [NoisyFields(above=0.5, radius=0, label_radius=0)]}]
+    "changes", [{}, {"label_radius": 2}, {"by_noise": [RadiiAbove(above=0.5, radius=0, label_radius=0)]}]
 )
 def test_at_pixels_it_says_what_it_says_everywhere(labels: LabelConfig, changes: dict[str, object]) -> None:
     """Two pixels of one cell, one in a corner; answers and slopes, to pixels and to labels."""
     model, x, key = network(labels, **changes), noisy(2), seeds.keys(0, "k", torch.arange(2))
     places = torch.tensor([[[3.0, 5.0], [13.0, 13.0]], [[8.0, 9.0], [1.0, 1.0]]])
-    told = labels.encode(places, torch.ones(2, 2, dtype=torch.bool), PIXELS, key)
+    marked = labels.encode(places, torch.ones(2, 2, dtype=torch.bool), PIXELS, key)
     pixels = torch.tensor([[[0, 0], [4, 5], [5, 4], [15, 9]], [[9, 8], [2, 15], [7, 7], [0, 1]]])
     sigma = torch.tensor([0.3, 2.0])
-    given = [x.clone().requires_grad_() for _ in range(2)], [told.clone().requires_grad_() for _ in range(2)]
+    given = [x.clone().requires_grad_() for _ in range(2)], [marked.clone().requires_grad_() for _ in range(2)]
     (one, other), (label, other_label) = given
     whole = at_pixels(model.denoise(one, sigma, label), pixels)  # [2, 4, 3]
     some = model.denoise_at(pixels, other, sigma, other_label)

@@ -51,8 +51,8 @@ def by_hand(
             box.append(slice(max(0, at - reach), at + reach + 1) if pixel else cells)
         wrong = (known[:, *near] != asked[*near]).sum((1, 2))
         counted = images[wrong == wrong.min()]
-        apart = (x - counted)[:, :, *box].square().sum((1, 2, 3))
-        answer[:, row, column] = (-apart / (2 * sigma**2)).softmax(0) @ counted[:, :, row, column]
+        distance = (x - counted)[:, :, *box].square().sum((1, 2, 3))
+        answer[:, row, column] = (-distance / (2 * sigma**2)).softmax(0) @ counted[:, :, row, column]
     return answer.float()
 
 
@@ -81,8 +81,8 @@ def test_by_products_as_on_a_gpu_it_is_the_same(sigma: float, monkeypatch: pytes
     monkeypatch.setattr(local_machine, "_squared_distance", local_machine._by_products)
     assert (machine.denoise(x, level, labels[:3]) - by_differences).abs().max() < 1e-5
     items = torch.randn(2, 5, 3) + 100
-    apart = local_machine._by_products(items + 1e-2, items)
-    assert torch.allclose(apart.diagonal(dim1=1, dim2=2), torch.tensor(3e-4), rtol=5e-3)  # float32 would say 0
+    distance = local_machine._by_products(items + 1e-2, items)
+    assert torch.allclose(distance.diagonal(dim1=1, dim2=2), torch.tensor(3e-4), rtol=5e-3)  # float32 would say 0
 
 
 @pytest.mark.parametrize("centring", ["cell", "pixel"])
@@ -120,9 +120,9 @@ def test_nothing_outside_of_the_patch_has_any_influence(centring: Any, rows: tup
     assert (slope[:, :, ~inside] == 0).all()
     assert (slope[:, :, inside] != 0).all()
     far = x.detach() + 50 * ~inside
-    told = labels[:2].clone()
-    told[:, [0, 1, 2, 3, 4, 8, 12]] = 1 - told[:, [0, 1, 2, 3, 4, 8, 12]]  # first row and column of cells
-    after = machine.denoise(far, level, told)
+    changed = labels[:2].clone()
+    changed[:, [0, 1, 2, 3, 4, 8, 12]] = 1 - changed[:, [0, 1, 2, 3, 4, 8, 12]]  # first row and column of cells
+    after = machine.denoise(far, level, changed)
     assert torch.equal(before[:, :, 5, 5], after[:, :, 5, 5])
     assert not torch.allclose(before[:, :, 0, 0], after[:, :, 0, 0])
 
@@ -148,9 +148,9 @@ def test_as_noise_vanishes_it_answers_with_the_nearest_patch_that_agrees(sigma: 
     x = images[1:2] + 0.01  # an odd one is the nearest
     guess = machine.denoise(x, torch.tensor([sigma]), labels[:1])
     cell = (..., slice(2, 4), slice(2, 4))  # cell 5
-    apart = (images - x)[cell].square().sum((1, 2, 3))
-    apart[1::2] = torch.inf
-    assert torch.allclose(guess[cell], images[apart.argmin()][cell], atol=1e-6)
+    distance = (images - x)[cell].square().sum((1, 2, 3))
+    distance[1::2] = torch.inf
+    assert torch.allclose(guess[cell], images[distance.argmin()][cell], atol=1e-6)
 
 
 def test_small_noise_keeps_its_digits() -> None:
@@ -259,7 +259,7 @@ def count_discs(image: Tensor) -> int:
 
 
 def test_locality_alone_draws_more_discs_than_were_ever_seen() -> None:
-    """Trained on 1 to 3 discs and told of 6."""
+    """Made of images of 1 to 3 discs, 6 labels."""
     generator = np.random.default_rng(0)
     seen = [lay_out(int(generator.integers(1, 4)), generator) for _ in range(1000)]
     images, labels = torch.stack([draw(one) for one in seen]), torch.stack([label(one) for one in seen])

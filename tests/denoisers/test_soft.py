@@ -12,7 +12,7 @@ from recombine.settings import build
 from recombine.worlds.scenes.labels import LabelConfig
 
 GRID, PIXELS = 8, 16
-LABELS = LabelConfig(grid=GRID, told="one")
+LABELS = LabelConfig(grid=GRID, labelled="one")
 
 
 class Echo(nn.Module):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import nn
+from torch._dynamo.testing import CompileCounterWithBackend
 
 from recombine import seeds
 from recombine.denoisers.configs import LocalityPenalty, UNetConfig
@@ -20,7 +21,7 @@ from recombine.worlds.scenes.split import SceneSplit
 from recombine.worlds.scenes.world import SceneWorld
 
 GRID, PIXELS, BATCH = 8, 16, 16
-LABELS = LabelConfig(grid=GRID, told="one")
+LABELS = LabelConfig(grid=GRID, labelled="one")
 WORLD = SceneWorld(pixels=PIXELS, style="discs", grid=GRID)
 POOL = SceneSplit(images=64).pool(WORLD, LABELS, 0)
 DRAW_SIGMA = EDMSchedule().drawer(torch.device("cpu"))
@@ -110,7 +111,7 @@ def test_training_with_a_penalty_makes_what_is_far_from_a_label_change_less():
 
 def test_a_penalised_step_is_one_graph_that_serves_every_weight():
     torch._dynamo.reset()
-    counter = torch._dynamo.testing.CompileCounterWithBackend("eager")
+    counter = CompileCounterWithBackend("eager")
     compiled = torch.compile(batch_loss, backend=counter, dynamic=False, fullgraph=True)
     key, images, condition, _, _ = batch()
     with seeds.torch_seeded(0):

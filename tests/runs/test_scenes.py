@@ -12,7 +12,8 @@ from recombine.errors import UserError
 from recombine.runs.kinds import read_run
 from recombine.runs.scenes import ScenesRun, read_places
 from recombine.settings import override
-from recombine.studies.local_scores.length.experiment import EXPERIMENT, SMOKE
+from recombine.studies.local_scores.length.arms import SMOKE
+from recombine.studies.local_scores.length.experiment import EXPERIMENT
 
 ARMS = EXPERIMENT.budgets["smoke"].arms
 
@@ -34,7 +35,7 @@ def test_a_run_has_the_network_it_names() -> None:
 
 
 def test_runs_whose_weights_do_not_fit_are_not_alike() -> None:
-    assert run("1 1-3").likeness == run("2 1-3").likeness  # told differently, the same network
+    assert run("1 1-3").likeness == run("2 1-3").likeness  # other labels, the same network
     assert len({run(arm).likeness for arm in ("1 1-3", "3 1-3", "2L 1-3", "3L 1-3")}) == 4
 
 
@@ -72,9 +73,9 @@ def test_prompts_of_every_number_or_of_places() -> None:
     ("changes", "message"),
     [
         ({"split.objects": (1, 13)}, "this world has 0 to 12 objects"),
-        ({"evaluation.counts": (1, 13)}, "13 objects are asked for and a scene holds 12"),
+        ({"evaluation.counts": (1, 13)}, "13 objects and a scene holds 12"),
         ({"labels.grid": 4}, "give both alike"),
-        ({"labels.form": "list", "labels.slots": 2}, "3 labels are asked for and a list has 2 slots"),
+        ({"labels.form": "list", "labels.slots": 2}, "3 labels and a list has 2 slots"),
     ],
 )
 def test_what_does_not_fit(changes: dict[str, object], message: str) -> None:

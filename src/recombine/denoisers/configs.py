@@ -83,7 +83,7 @@ class FoldedConfig(Settings):
 
     kind: Literal["folded"] = "folded"
     fold: int = Field(default=2, ge=1, description="pixels along a side of a square that becomes channels")
-    position: int = Field(default=16, ge=0, multiple_of=2, description="sinusoids of a coordinate; 0: untold")
+    position: int = Field(default=16, ge=0, multiple_of=2, description="sinusoids of a coordinate; 0: none")
     inner: UNetConfig = UNetConfig()
 
     @property
@@ -94,8 +94,8 @@ class FoldedConfig(Settings):
 Foldable = Annotated[UNetConfig | FoldedConfig, Field(discriminator="kind")]
 
 
-class NoisyFields(Settings):
-    """From this noise level on, these fields; they may be smaller than the network's own, not larger."""
+class RadiiAbove(Settings):
+    """From this noise level on, these receptive fields; they may be smaller than the network's own, not larger."""
 
     above: float = Field(ge=0, description="sigma")
     radius: int = Field(ge=0)
@@ -103,24 +103,24 @@ class NoisyFields(Settings):
 
 
 class LocalConfig(Settings):
-    """Fields in cells, and the network on a patch."""
+    """Receptive fields in cells, and the network on a patch."""
 
     kind: Literal["local"] = "local"
-    radius: int = Field(default=2, ge=0, description="of the pixel field: 2 means 5 x 5 cells")
-    label_radius: int | None = Field(default=None, ge=0, description="of the condition field; that of pixels if unset")
-    by_noise: tuple[NoisyFields, ...] = ()
-    judged: Literal["patch", "cell"] = "patch"  # the part of a patch that the loss looks at
+    radius: int = Field(default=2, ge=0, description="of pixels that a cell depends on: 2 means 5 x 5 cells")
+    label_radius: int | None = Field(default=None, ge=0, description="the same of labels; if unset, that of pixels")
+    by_noise: tuple[RadiiAbove, ...] = ()
+    judged: Literal["patch", "cell"] = "patch"  # the part of a patch that the loss covers
     inner: Foldable = UNetConfig()
 
     @property
     def mapped(self) -> bool:
-        """Whether a patch is handed its labels as a channel of the image."""
+        """Whether the labels of a patch are an input channel."""
         inner = self.inner if isinstance(self.inner, UNetConfig) else self.inner.inner
         return inner.condition.entry == "spatial"
 
     @property
     def labels_within(self) -> int:
-        """The radius of the condition field."""
+        """The radius of the label receptive field."""
         return self.radius if self.label_radius is None else self.label_radius
 
     @property
@@ -131,7 +131,7 @@ class LocalConfig(Settings):
     def _fields_fit(self) -> Self:
         for fields in self.by_noise:
             if fields.radius > self.radius or fields.label_radius > self.labels_within:
-                raise ValueError(f"by_noise asks for fields larger than {self.radius} and {self.labels_within} cells")
+                raise ValueError(f"by_noise asks for radii above {self.radius} and {self.labels_within} cells")
         return self
 
 

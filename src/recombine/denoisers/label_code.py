@@ -1,9 +1,9 @@
-"""How a network that embeds a whole label is handed it: as it is, scaled as EDM2 scales a class, or blurred as well.
+"""How a label is scaled before a network embeds it: as it is, scaled as EDM2 scales a class, or blurred as well.
 
 A grid with a single 1 among 256 zeros is a faint signal to a linear map whose weights start small: EDM2 multiplies a
-class vector of length K by sqrt(K), so that its numbers have mean square 1. A blurred grid tells neighbouring cells
-almost the same, so that what is learned of one cell serves the next. Both are linear, fixed and lose nothing. A local
-network is handed the labels of each patch as they are, or, by "window", scaled by the square root of their number.
+class vector of length K by sqrt(K), so that its numbers have mean square 1. In a blurred grid neighbouring cells have
+almost the same label, so that what is learned of one cell serves the next. Both are linear, fixed and lose nothing. A
+local network receives the labels of each patch as they are, or, by "window", scaled by the square root of their number.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CodedNetwork(nn.Module):
         self.register_buffer("code", code_matrix(labels, code), persistent=False)
 
     def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
-        """As the network's own, told the label in its code."""
+        """The network's answer to the coded label."""
         if condition is None:
             raise UserError("this network was built for conditions: give it one")
         answer: Tensor = self.network(x, noise_level, condition.float() @ self.code)

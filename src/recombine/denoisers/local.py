@@ -66,7 +66,7 @@ class LocalNetwork(nn.Module):
         self.position = Sinusoids(POSITION, (4.0, 4.0 * labels.grid))
         inner, self.spread = config.inner, 1
         if config.mapped:
-            inner, self.spread = _on_maps(config, labels), window  # a number of the position is told to every cell
+            inner, self.spread = _on_maps(config, labels), window  # a number of the position goes to every cell
         self.inner = foldable_network(inner, (channels, self.side, self.side), (window, 2 * POSITION * self.spread))
 
     def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
@@ -79,8 +79,8 @@ class LocalNetwork(nn.Module):
         for start in range(0, len(x), at_once):
             part = slice(start, start + at_once)
             level = noise_level[part]
-            told = self._windows(condition[part], level).flatten(0, 1)
-            answer = self.piece(self._patches(x[part]), level.repeat_interleave(cells), told)
+            near = self._windows(condition[part], level).flatten(0, 1)
+            answer = self.piece(self._patches(x[part]), level.repeat_interleave(cells), near)
             answers.append(answer[:, :, self._middle, self._middle])
         cell, grid = self.cell, self.grid
         tiles = torch.cat(answers).reshape(len(x), grid, grid, x.shape[1], cell, cell)
@@ -92,14 +92,14 @@ class LocalNetwork(nn.Module):
             raise UserError("this network was built for conditions: give it one")
         row, column = pixels.unbind(2)
         cells = row // self.cell * self.grid + column // self.cell  # [n, p]
-        told = _of_cells(self._windows(condition, noise_level), cells).flatten(0, 1)
-        answer = self.piece(self._cut(x, cells), noise_level.repeat_interleave(cells.shape[1]), told)
+        near = _of_cells(self._windows(condition, noise_level), cells).flatten(0, 1)
+        answer = self.piece(self._cut(x, cells), noise_level.repeat_interleave(cells.shape[1]), near)
         tile = answer[:, :, self._middle, self._middle]  # [n p, C, cell, cell]
         inside = (pixels % self.cell).flatten(0, 1)[:, None]  # [n p, 1, 2]
         return at_pixels(tile, inside)[:, 0].reshape(*cells.shape, -1)
 
     def piece(self, patches: Tensor, noise_level: Tensor, condition: Tensor | None) -> Tensor:
-        """What the U-Net says of patches alone, told their windows.  # [N, C, P, P]"""
+        """What the U-Net answers for patches, conditioned on their windows.  # [N, C, P, P]"""
         if self.config.by_noise:
             patches = patches * (self.pixels_away <= self._radii(noise_level)[0][:, None, None])[:, None]
         answer: Tensor = self.inner(patches, noise_level, condition)
@@ -117,7 +117,7 @@ class LocalNetwork(nn.Module):
 
     def pieces(self, images: Tensor, noise: Tensor, sigma: Tensor, condition: Tensor, key: Tensor) -> Pieces:
         """Two patches of each image: one with a label in it, one without if there is one."""
-        told = self._windows(condition, sigma.log() / 4)  # [n, cells, K']
+        near = self._windows(condition, sigma.log() / 4)  # [n, cells, K']
         held = self._holds(condition)  # [n, cells]
         lot = seeds.uniform(key, (2, self.grid**2), lane=6)  # [n, 2, cells]
         wanted = torch.stack([held, ~held], 1)
@@ -126,12 +126,12 @@ class LocalNetwork(nn.Module):
             x0=self._cut(images, cells),
             noise=self._cut(noise, cells),
             sigma=sigma.repeat_interleave(2),
-            condition=_of_cells(told, cells).flatten(0, 1),
+            condition=_of_cells(near, cells).flatten(0, 1),
         )
 
     @property
     def judged(self) -> slice | None:
-        """The rows and the columns of a patch that the loss looks at, if not all."""
+        """The rows and the columns of a patch that the loss covers, if not all."""
         return self._middle if self.config.judged == "cell" else None
 
     @property
@@ -156,33 +156,33 @@ class LocalNetwork(nn.Module):
         return found.flatten(0, 1).permute(0, 3, 1, 2)
 
     def _radii(self, noise_level: Tensor) -> tuple[Tensor, Tensor]:
-        """The pixel and the condition field at each noise level, in cells.  # [n], [n]"""
+        """The radii of the pixel and the label receptive field at each noise level, in cells.  # [n], [n]"""
         sigma = (4 * noise_level.float()).exp()
         radius = torch.full_like(sigma, self.config.radius)
         label_radius = torch.full_like(sigma, self.config.labels_within)
-        for fields in sorted(self.config.by_noise, key=lambda fields: fields.above):
-            radius = torch.where(sigma >= fields.above, fields.radius, radius)
-            label_radius = torch.where(sigma >= fields.above, fields.label_radius, label_radius)
+        for part in sorted(self.config.by_noise, key=lambda part: part.above):
+            radius = torch.where(sigma >= part.above, part.radius, radius)
+            label_radius = torch.where(sigma >= part.above, part.label_radius, label_radius)
         return radius, label_radius
 
     def _windows(self, condition: Tensor, noise_level: Tensor) -> Tensor:
-        """What the patch of every cell is told: labels within its field, and where it is.  # [n, cells, K']"""
+        """The condition of the patch of every cell: labels in its receptive field, and its place.  # [n, cells, K']"""
         within = self._radii(noise_level)[1][:, None, None]  # [n, 1, 1]
         reach, grid = self.config.labels_within, self.grid
         if self.labels.form == "grid":
             maps = F.pad(condition.reshape(-1, 1, grid, grid), (reach,) * 4)
             side = 2 * reach + 1
-            told = maps.unfold(2, side, 1).unfold(3, side, 1).reshape(len(condition), grid**2, side**2)
-            told = told * (self.labels_away.flatten() <= within)
+            near = maps.unfold(2, side, 1).unfold(3, side, 1).reshape(len(condition), grid**2, side**2)
+            near = near * (self.labels_away.flatten() <= within)
         else:
-            told = condition.reshape(len(condition), 1, -1, SLOT) * self._near(condition, within)[..., None]
-            told = told.flatten(2)
-        where = self.position(self._cells(condition.device).float()).flatten(1).to(told.dtype)  # [cells, 2 POSITION]
+            near = condition.reshape(len(condition), 1, -1, SLOT) * self._near(condition, within)[..., None]
+            near = near.flatten(2)
+        where = self.position(self._cells(condition.device).float()).flatten(1).to(near.dtype)  # [cells, 2 POSITION]
         where = where.repeat_interleave(self.spread, 1)
-        return torch.cat([told * self.strength, where.expand(len(condition), -1, -1)], 2)
+        return torch.cat([near * self.strength, where.expand(len(condition), -1, -1)], 2)
 
     def _holds(self, condition: Tensor) -> Tensor:
-        """Whether a label lies in the field of each cell.  # [n, cells] bool"""
+        """Whether a label lies in the receptive field of each cell.  # [n, cells] bool"""
         reach = self.config.labels_within
         if self.labels.form == "grid":
             maps = condition.reshape(-1, 1, self.grid, self.grid)
@@ -202,13 +202,13 @@ class LocalNetwork(nn.Module):
         return torch.stack([index % self.grid, index // self.grid], 1)
 
 
-def _of_cells(told: Tensor, cells: Tensor) -> Tensor:
-    """What the patches of these cells [n, q] are told, of all [n, cells, K'].  # [n, q, K']"""
-    return told.gather(1, cells[..., None].expand(-1, -1, told.shape[2]))
+def _of_cells(windows: Tensor, cells: Tensor) -> Tensor:
+    """The windows of the patches of these cells [n, q], of all [n, cells, K'].  # [n, q, K']"""
+    return windows.gather(1, cells[..., None].expand(-1, -1, windows.shape[2]))
 
 
 def _on_maps(config: LocalConfig, labels: LabelConfig) -> UNetConfig | FoldedConfig:
-    """The network on a patch, told a label for each of its cells."""
+    """The network on a patch, with a label for each of its cells."""
     if labels.form != "grid":
         raise UserError("a list has no place in an image: set labels.form = 'grid', or embed it")
     if config.labels_within != config.radius:

@@ -1,9 +1,9 @@
 """The conditional local-score machine: what a model that is local, and knows its training set by heart, would answer.
 
 Bradley 2026; the machine without conditions is Kamb and Ganguli 2024, Eqs. 7-8. For each cell of the image, training
-images count whose label grid agrees with the prompt on the cells of the condition field around it, each by how likely
-its patch in the pixel field is to have become this one. This is the posterior mean of the patch's own law given its own
-labels, hence the best local conditional score of the training set. With fields as large as the image it memorises.
+images count whose label grid agrees with the prompt in the label receptive field around it, each by how likely its
+patch of pixels is to have become this one. This is the posterior mean of the patch's own law given its own labels,
+hence the best local conditional score of the training set. With receptive fields as large as the image it memorizes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Radius = int | None  # in cells; None is the whole image
-Field = Radius | Callable[[float], Radius] | Sequence[tuple[float, Radius]]  # of sigma, or from which sigma on
+RadiusAtNoise = Radius | Callable[[float], Radius] | Sequence[tuple[float, Radius]]  # of sigma, or from which sigma on
 Centring = Literal["cell", "pixel"]
 
 REMEMBERED = 2**28  # bytes of label agreement that are kept between calls
@@ -28,13 +28,13 @@ LEAST_SIGMA = 1e-10  # below it the nearest patch has long won, and float32 ends
 
 
 class ConditionalLocalMachine:
-    """A training set, and the fields that each place of the image hears of.
+    """A training set, and the receptive fields of each place of the image.
 
     Centred on a "cell", a whole cell is answered from the patch of 2 radius + 1 cells around it, as by the patch
     network; on a "pixel", each pixel from the largest box of odd side, with the pixel in its middle, that is no wider
-    than such a patch. The condition field is always that of the cell. Where no training image agrees with the prompt,
-    those with the fewest disagreeing cells count. Fields may depend on noise: a function of sigma, or pairs of a sigma
-    and the radius from there on, of which one starts at 0.
+    than such a patch. The label receptive field is always that of the cell. Where no training image agrees with the
+    prompt, those with the fewest disagreeing cells count. Radii may depend on noise: a function of sigma, or pairs of a
+    sigma and the radius from there on, of which one starts at 0.
     """
 
     def __init__(
@@ -42,8 +42,8 @@ class ConditionalLocalMachine:
         images: Tensor,  # [N, C, H, H]
         labels: Tensor,  # [N, grid * grid] of 0 and 1, row by row
         grid: int = 16,
-        radius: Field = 2,
-        label_radius: Field | Literal["same"] = "same",
+        radius: RadiusAtNoise = 2,
+        label_radius: RadiusAtNoise | Literal["same"] = "same",
         centring: Centring = "cell",
         at_once: int = 2**20,  # numbers held at a time, about: how many images are read at once
     ) -> None:
@@ -55,10 +55,10 @@ class ConditionalLocalMachine:
             raise UserError(f"images of {height}x{width} px are no grid of {grid} x {grid} cells")
         if centring not in get_args(Centring) or at_once < 1:
             raise UserError(f"centring = '{centring}' and at_once = {at_once}: need cell or pixel, and 1 or more")
-        self.radius: Field = radius
-        self.label_radius: Field = radius if label_radius == "same" else label_radius
-        for field in (self.radius, self.label_radius):
-            _radius_at(field, 0.0, grid)
+        self.radius: RadiusAtNoise = radius
+        self.label_radius: RadiusAtNoise = radius if label_radius == "same" else label_radius
+        for radius_at_noise in (self.radius, self.label_radius):
+            _radius_at(radius_at_noise, 0.0, grid)
         self.shape, self.grid, self.centring, self.at_once = images.shape[1:], grid, centring, at_once
         self.side = height // grid if centring == "cell" else 1  # of what is answered at once, a unit, in pixels
         self.items = self._cut(images.to(torch.promote_types(images.dtype, torch.float32)))  # [units, N, D]
@@ -72,11 +72,11 @@ class ConditionalLocalMachine:
         asked = None if condition is None else self._asked(condition, len(x))
         units = self._cut(x.to(self.items.dtype))  # [units, n, D]
         noise = per_image(sigma.to(units.dtype), x).flatten().clamp_min(LEAST_SIGMA)  # [n]
-        fields = [tuple(_radius_at(f, s, self.grid) for f in (self.radius, self.label_radius)) for s in sigma.tolist()]
+        radii = [tuple(_radius_at(r, s, self.grid) for r in (self.radius, self.label_radius)) for s in sigma.tolist()]
         together = max(1, self.at_once // (128 * len(units)))  # prompts
         order, parts = [], []
-        for radius, label_radius in sorted(set(fields)):  # a sampler's batch shares its noise level: one field
-            rows = [row for row, field in enumerate(fields) if field == (radius, label_radius)]
+        for radius, label_radius in sorted(set(radii)):  # a sampler's batch shares its noise level: one pair
+            rows = [row for row, pair in enumerate(radii) if pair == (radius, label_radius)]
             for start in range(0, len(rows), together):
                 some = rows[start : start + together]
                 agree = None if asked is None else [self._agreement(asked[row], label_radius)[0] for row in some]
@@ -86,7 +86,7 @@ class ConditionalLocalMachine:
         return self._joined(torch.cat(parts, 1)[:, back]).to(x.dtype)
 
     def disagreements(self, condition: Tensor, sigma: float = 0.0) -> Tensor:
-        """In how many cells of each field even the images that count disagree with the prompt.  # [n, grid, grid]"""
+        """How many cells of a receptive field even the images that count have wrong.  # [n, grid, grid]"""
         reach = _radius_at(self.label_radius, sigma, self.grid)
         fewest = [self._agreement(prompt, reach)[1] for prompt in self._asked(condition, len(condition))]
         return torch.stack(fewest).reshape(-1, self.grid, self.grid)
@@ -153,7 +153,7 @@ class ConditionalLocalMachine:
         return tiles.permute(2, 4, 0, 1, 3, 5).reshape(across**2, len(images), -1)
 
     def _joined(self, units: Tensor) -> Tensor:
-        """Units as images again.  # [units, n, D] -> [n, C, H, H]"""
+        """Units put together to images.  # [units, n, D] -> [n, C, H, H]"""
         across = self.shape[1] // self.side
         tiles = units.reshape(across, across, units.shape[1], self.shape[0], self.side, self.side)
         return tiles.permute(2, 3, 0, 4, 1, 5).reshape(-1, *self.shape)
@@ -191,13 +191,13 @@ def _box_sum(values: Tensor, radius: int) -> Tensor:
     return (band @ down).reshape(values.shape)
 
 
-def _radius_at(field: Field, sigma: float, grid: int) -> int:
+def _radius_at(given: RadiusAtNoise, sigma: float, grid: int) -> int:
     """The radius at this noise level in cells, at most the grid's side, which reaches everything from everywhere."""
-    radius: object = field
-    if callable(field):
-        radius = field(sigma)
-    elif isinstance(field, Sequence):
-        started = [pair for pair in field if sigma >= pair[0]]
+    radius: object = given
+    if callable(given):
+        radius = given(sigma)
+    elif isinstance(given, Sequence):
+        started = [pair for pair in given if sigma >= pair[0]]
         if not started:
             raise UserError(f"no radius for sigma = {sigma:g}: start the lowest pair of a table of radii at 0")
         radius = max(started, key=lambda pair: pair[0])[1]

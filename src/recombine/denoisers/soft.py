@@ -50,7 +50,7 @@ class SoftNetwork(nn.Module):
         """Mean over images of w(sigma) * (error^2 + weight * change^2), each a mean over its own pixels.  # []
 
         Both are of the network's own prediction, so D(x, c + c') - D(x, c) counts at each noise level as an error of D
-        does. One pass tells the network both labels: the penalty costs one more image of each, not two.
+        does. One pass computes both labels: the penalty costs one more image of each, not two.
         """
         x = images + per_image(sigma, images) * noise
         more, far = self.second_place(condition, key)
@@ -65,7 +65,7 @@ class SoftNetwork(nn.Module):
         """The labels [n, K] with one more place, and which pixels are far from it.  # [n, K], [n, 1, H, W]
 
         The place is one that the label of the next image of the batch names: only cells in which objects occur are
-        ever told. If that image names none but this image's own, it is any other cell.
+        ever marked. If that image names none but this image's own, it is any other cell.
         """
         free = condition == 0
         named = free & (condition.roll(1, 0) != 0)
@@ -79,5 +79,5 @@ def far_pixels(grid: int, pixels: int, reach: int) -> Tensor:
     if pixels % grid:
         raise UserError(f"images of {pixels} px are no grid of {grid} x {grid} cells")
     away = (torch.arange(grid)[:, None] - torch.arange(pixels) // (pixels // grid)).abs()  # [grid, pixels]
-    apart = torch.maximum(away[:, None, :, None], away[None, :, None, :])  # [grid, grid, H, W]
-    return (apart > reach).float().flatten(0, 1)
+    distance = torch.maximum(away[:, None, :, None], away[None, :, None, :])  # [grid, grid, H, W]
+    return (distance > reach).float().flatten(0, 1)

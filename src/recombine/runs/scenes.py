@@ -1,8 +1,9 @@
-"""The config of a run on scenes: how many objects an image holds, what the network is told, whether it is local."""
+"""The config of a run on scenes: how many objects an image holds, which of them are labelled, whether it is local."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import torch
@@ -13,10 +14,10 @@ from recombine.denoisers.configs import Code, FoldedConfig, LocalConfig, Localit
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule, Schedule
 from recombine.errors import UserError
-from recombine.instruments.locality.evaluation import LocalityLook, locality_rows
-from recombine.instruments.observation import Denoise, Row
-from recombine.instruments.scenes.evaluation import SceneEvaluation, measure_scenes, node_of, prompts
-from recombine.instruments.scenes.machine_evaluation import MachineLook, machine_rows
+from recombine.instruments.locality.evaluation import LocalityProbe, locality_rows
+from recombine.instruments.observation import Denoise, Row, drawn_by
+from recombine.instruments.scenes.evaluation import Sampling, SceneEvaluation, measure_scenes, prompts
+from recombine.instruments.scenes.machine_evaluation import MachineComparison, machine_rows
 from recombine.runs.base import Run
 from recombine.settings import canonical
 from recombine.training.inference import FastDenoiser
@@ -36,13 +37,13 @@ class ScenesRun(Run):
     labels: LabelConfig = LabelConfig()
     split: SceneSplit = SceneSplit()
     network: Annotated[UNetConfig | FoldedConfig | LocalConfig, Field(discriminator="kind")] = UNetConfig()
-    code: Code = "plain"  # how a network is handed its label
+    code: Code = "plain"  # how a label is scaled before it is embedded
     penalty: LocalityPenalty | None = None  # of what labels change far from them, for a network that is not local
     prediction: Prediction = "edm"
     schedule: Schedule = EDMSchedule()
     evaluation: SceneEvaluation = SceneEvaluation()
-    locality: LocalityLook | None = None  # how local the model is, looked at on the way
-    machine: MachineLook | None = None  # how well a machine that nobody trained predicts it, at the end
+    locality: LocalityProbe | None = None  # how local the model is, measured while it trains
+    machine: MachineComparison | None = None  # how well a training-free local-score model predicts it, at the end
 
     def check(self) -> None:
         self.split.check(self.world)
@@ -50,11 +51,9 @@ class ScenesRun(Run):
             raise UserError(f"labels.grid = {self.labels.grid} and world.grid = {self.world.grid}: give both alike")
         worst = max(*self.evaluation.counts, *self.split.objects, 0)
         if worst > self.world.most:
-            raise UserError(f"{worst} objects are asked for and a scene holds {self.world.most}: raise world.most")
+            raise UserError(f"{worst} objects and a scene holds {self.world.most}: raise world.most")
         if self.labels.form == "list" and worst > self.labels.slots:
-            raise UserError(
-                f"{worst} labels are asked for and a list has {self.labels.slots} slots: raise labels.slots"
-            )
+            raise UserError(f"{worst} labels and a list has {self.labels.slots} slots: raise labels.slots")
         if self.penalty is not None and isinstance(self.network, LocalConfig):
             raise UserError("a local network has nothing to be penalised for: set penalty to null")
         super().check()
@@ -76,7 +75,7 @@ class ScenesRun(Run):
 
     @property
     def likeness(self) -> str:
-        labels = canonical(self.labels.replace(told="all"))  # how many are told is no matter of shapes
+        labels = canonical(self.labels.replace(labelled="all"))  # how many are labelled is no matter of shapes
         how = f"{self.code} {self.penalty is not None}"  # how strong a penalty is no matter of shapes
         return f"{canonical(self.network)} {labels} {how} {self.world.image_shape} {self.prediction}"
 
@@ -89,30 +88,26 @@ class ScenesRun(Run):
     def measure(
         self, denoise: Denoise, how: SamplerConfig, device: torch.device, suffix: str
     ) -> tuple[list[Row], Tensor]:
-        finder = self.evaluation.tools(self.world, str(device))
-        return measure_scenes(
-            denoise, self.evaluation, how, self.schedule, self.world, self.labels, finder, self.seeds.sampling, device,
-            suffix,
-        )  # fmt: skip
+        sampling = replace(self.sampling(denoise, device), sampler=how)
+        rows, images = measure_scenes(sampling, self.evaluation, self.evaluation.tools(self.world, str(device)))
+        return drawn_by(rows, suffix), images
 
     def further(self, sampler: FastDenoiser, weights: Mapping[str, Tensor], seen: int) -> list[Row]:
-        rows, device = list[Row](), sampler.device
-        look = self.locality
-        if look is not None and seen in self.evaluation.chosen(self.training, look.looks):
-            rows += locality_rows(
-                sampler.model, look, self.world, self.labels, self.schedule, self.evaluation.sampler,
-                self.seeds.sampling, device,
-            )  # fmt: skip
+        rows, device, probe = list[Row](), sampler.device, self.locality
+        if probe is not None and seen in self.evaluation.chosen(self.training, probe.points):
+            rows += locality_rows(sampler.model, probe, self.sampling(sampler.model.denoise, device))
         if self.machine is not None and seen == self.training.total:
-            finder = self.evaluation.tools(self.world, str(device))
-            rows += machine_rows(
-                sampler.denoise, self.machine, self.world, self.labels, self.split, self.schedule, finder, self.seeds,
-                device,
-            )  # fmt: skip
+            finder, sampling = self.evaluation.tools(self.world, str(device)), self.sampling(sampler.denoise, device)
+            rows += machine_rows(sampling, self.machine, self.split, finder, self.seeds.data)
         return rows
 
+    def sampling(self, denoise: Denoise, device: torch.device | str) -> Sampling:
+        """How this run's evaluation draws with a denoiser."""
+        how, seed = self.evaluation.sampler, self.seeds.sampling
+        return Sampling(denoise, how, self.schedule, self.world, self.labels, seed, torch.device(device))
+
     def groups(self) -> list[str]:
-        return [node_of(count) for count in self.evaluation.counts]
+        return [str(count) for count in self.evaluation.counts]
 
     def prompts(self, asked: Sequence[str] | None, count: int) -> tuple[Tensor, Tensor]:
         if not asked:
@@ -130,7 +125,7 @@ class ScenesRun(Run):
         label = self.labels.encode(put, present, self.world.pixels, key[::count])
         if self.labels.form == "grid" and bool((label.sum(1) < present.sum(1)).any()):
             raise UserError(
-                "two places lie in one cell of the label's grid, which tells of one: put them farther apart"
+                "two places lie in one cell of the label grid, which marks one: put them farther from each other"
             )
         return label.repeat_interleave(count, 0), key
 

@@ -1,4 +1,4 @@
-"""Maps of one pixel, where the answer is known: a blur that hears of labels near it, or of all."""
+"""Maps of one pixel, where the answer is known: a blur that depends on labels near it, or on all."""
 
 import pytest
 import torch
@@ -7,6 +7,8 @@ from torch import Tensor
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.instruments.locality.maps import PixelMap, pixel_map
+from recombine.instruments.observation import Denoise
+from recombine.instruments.scenes.evaluation import Sampling
 from recombine.worlds.scenes.labels import SLOT, LabelConfig
 from recombine.worlds.scenes.world import SceneWorld
 
@@ -18,13 +20,13 @@ LIST = LabelConfig(form="list", grid=GRID, slots=6)
 
 
 def blur(x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor:
-    """The mean of 3 x 3 pixels; every pixel of a cell that is told gets brighter by 1."""
+    """The mean of 3 x 3 pixels; every pixel of a labelled cell gets brighter by 1."""
     assert condition is not None
     grid = condition if condition.shape[1] == GRID**2 else LABELS.encode(
         *_of_list(condition), PIXELS, torch.zeros(len(x), dtype=torch.int64)
     )  # fmt: skip
-    told = grid.reshape(-1, 1, GRID, GRID).repeat_interleave(CELL, 2).repeat_interleave(CELL, 3)
-    return torch.nn.functional.avg_pool2d(x, 3, stride=1, padding=1) + told
+    label = grid.reshape(-1, 1, GRID, GRID).repeat_interleave(CELL, 2).repeat_interleave(CELL, 3)
+    return torch.nn.functional.avg_pool2d(x, 3, stride=1, padding=1) + label
 
 
 def everywhere(x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor:
@@ -38,12 +40,14 @@ def _of_list(condition: Tensor) -> tuple[Tensor, Tensor]:
     return (slots[..., :2] + 1) / 2 * PIXELS, slots[..., 2] > 0
 
 
-def read(denoise: object, labels: LabelConfig) -> PixelMap:
-    return pixel_map(denoise, WORLD, labels, EDMSchedule(), SamplerConfig(steps=4), 0, count=3, levels=2, draws=2)  # type: ignore[arg-type]
+def read(denoise: Denoise, labels: LabelConfig) -> PixelMap:
+    cpu = torch.device("cpu")
+    sampling = Sampling(denoise, SamplerConfig(steps=4), EDMSchedule(), WORLD, labels, 0, cpu)
+    return pixel_map(sampling, count=3, levels=2, draws=2)
 
 
 @pytest.mark.parametrize("labels", [LABELS, LIST])
-def test_a_local_answer_has_a_small_map_and_hears_of_its_own_label(labels: LabelConfig) -> None:
+def test_a_local_answer_has_a_small_map_and_depends_on_its_own_label(labels: LabelConfig) -> None:
     found = read(blur, labels)
     row, column = found.pixel.tolist()
     window = found.heat[:, max(0, row - 1) : row + 2, max(0, column - 1) : column + 2]

@@ -1,4 +1,4 @@
-"""Evaluation of scenes: images asked for with many labels, on denoisers whose answer is known."""
+"""Evaluation of scenes: images of many labels, on denoisers whose answer is known."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.instruments.observation import Row
 from recombine.instruments.scenes import evaluation as scene_evaluation
-from recombine.instruments.scenes.evaluation import SceneEvaluation, layouts, measure_scenes, node_of, prompts
+from recombine.instruments.scenes.evaluation import Sampling, SceneEvaluation, layouts, measure_scenes, prompts
 from recombine.instruments.scenes.object_finder import Finder
 from recombine.worlds.scenes.labels import LabelConfig
 from recombine.worlds.scenes.world import SceneWorld
@@ -24,32 +24,33 @@ def drawn(label: Tensor, most: int) -> Tensor:
     ticks = torch.arange(32) + 0.5
     away = ((ticks[None, None] - centres[:, :1, None]) ** 2 + (ticks[None, :, None] - centres[:, 1:, None]) ** 2).sqrt()
     cover = (2.8 - away).clamp(0, 1)  # [cells, H, W]
-    told = label * (label.cumsum(1) <= most)
-    return 1 - 2 * torch.einsum("nk,khw->nhw", told, cover).clamp(max=1)[:, None].expand(-1, 3, -1, -1)
+    kept = label * (label.cumsum(1) <= most)
+    return 1 - 2 * torch.einsum("nk,khw->nhw", kept, cover).clamp(max=1)[:, None].expand(-1, 3, -1, -1)
 
 
-def measured(most: int) -> dict[tuple[str, str], float]:
-    rows, images = measure_scenes(
-        lambda x, sigma, label: drawn(label, most), EVALUATION, EVALUATION.sampler, EDMSchedule(), WORLD, LABELS,
-        EVALUATION.tools(WORLD, "cpu"), 0, torch.device("cpu"),
+def measured(most: int) -> dict[tuple[int, str], float]:
+    sampling = Sampling(
+        lambda x, sigma, label: drawn(label, most), EVALUATION.sampler, EDMSchedule(), WORLD, LABELS, 0,
+        torch.device("cpu"),
     )  # fmt: skip
+    rows, images = measure_scenes(sampling, EVALUATION, EVALUATION.tools(WORLD, "cpu"))
     assert images.shape == (2, 6, 3, 32, 32)
-    return {(row["node"], row["instrument"]): row["value"] for row in rows}
+    return {(row["labels"], row["instrument"]): row["value"] for row in rows}
 
 
-def test_a_denoiser_that_draws_every_label_meets_all() -> None:
+def test_a_denoiser_that_draws_every_label_has_full_recall() -> None:
     found = measured(most=12)
     for count in (1, 4):
-        assert found[node_of(count), "count.recall"] == 1
-        assert found[node_of(count), "count.extras"] == 0
-        assert found[node_of(count), "count.chance"] < 0.5
+        assert found[count, "count.recall"] == 1
+        assert found[count, "count.extras"] == 0
+        assert found[count, "count.chance"] < 0.5
 
 
-def test_a_denoiser_that_draws_one_label_meets_one() -> None:
+def test_a_denoiser_that_draws_one_label_has_one() -> None:
     found = measured(most=1)
-    assert found[node_of(1), "count.recall"] == 1
-    assert found[node_of(4), "count.recall"] == 0.25
-    assert found[node_of(4), "count.strict"] == 0
+    assert found[1, "count.recall"] == 1
+    assert found[4, "count.recall"] == 0.25
+    assert found[4, "count.strict"] == 0
 
 
 def test_layouts_are_the_same_for_every_label_and_in_any_number() -> None:
@@ -63,8 +64,8 @@ def test_layouts_are_the_same_for_every_label_and_in_any_number() -> None:
 
 def test_the_finder_is_tried_on_rendered_scenes() -> None:
     rows = EVALUATION.replace(calibration_scenes=4).calibration(WORLD, 0, "cpu")
-    recall = {row["node"]: row["value"] for row in rows if row["instrument"] == "calibration.count.recall"}
-    assert set(recall) == {node_of(count) for count in range(1, 13)}
+    recall = {row["labels"]: row["value"] for row in rows if row["instrument"] == "calibration.count.recall"}
+    assert set(recall) == set(range(1, 13))
     assert min(recall.values()) > 0.95
 
 
@@ -73,12 +74,12 @@ def test_runs_of_a_seed_share_one_trial_of_the_finder(monkeypatch: pytest.Monkey
 
     def try_out(finder: Finder, world: SceneWorld, scenes: int, seed: int, device: str) -> list[Row]:
         tried.append(seed)
-        return [{"node": "01", "instrument": "calibration.count.recall", "value": 1.0}]
+        return [{"labels": 1, "instrument": "calibration.count.recall", "value": 1.0}]
 
     monkeypatch.setattr(scene_evaluation, "calibrate_counting", try_out)
     evaluation = EVALUATION.replace(calibration_scenes=3)
-    first, again = (evaluation.calibration(WORLD, 5, "cpu") for _ in range(2))
+    first, second = (evaluation.calibration(WORLD, 5, "cpu") for _ in range(2))
     first[0]["value"] = 0.0  # what a run does with its rows is its own affair
-    assert again[0]["value"] == 1
+    assert second[0]["value"] == 1
     evaluation.calibration(WORLD, 6, "cpu")
     assert tried == [5, 6]

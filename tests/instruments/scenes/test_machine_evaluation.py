@@ -8,29 +8,37 @@ from recombine.diffusion.samplers import SamplerConfig
 from recombine.diffusion.schedules import EDMSchedule
 from recombine.errors import UserError
 from recombine.instruments.observation import Denoise
-from recombine.instruments.scenes.machine_evaluation import MachineFields, MachineLook, as_grid, machine_rows, r_squared
+from recombine.instruments.scenes.evaluation import Sampling
+from recombine.instruments.scenes.machine_evaluation import (
+    MachineComparison,
+    ReceptiveFields,
+    as_grid,
+    machine_rows,
+    r_squared,
+)
 from recombine.instruments.scenes.object_finder import DiscFinder
-from recombine.seeds import Seeds
 from recombine.worlds.scenes.labels import LabelConfig
 from recombine.worlds.scenes.split import SceneSplit
 from recombine.worlds.scenes.world import SceneWorld
 
 WORLD = SceneWorld(pixels=16, style="discs", grid=8)
-LABELS = LabelConfig(told="one", grid=8)
+LABELS = LabelConfig(labelled="one", grid=8)
 SPLIT = SceneSplit(images=200)
-LOOK = MachineLook(
-    images=100, fields=MachineFields(radius=1, label_radius=1), counts=(1, 4), layouts=4,
+COMPARISON = MachineComparison(
+    images=100, receptive_fields=ReceptiveFields(radius=1, label_radius=1), counts=(1, 4), layouts=4,
     sampler=SamplerConfig(method="ddim", steps=6, eta=0.0),
 )  # fmt: skip
 
 
-def rows_of(denoise: Denoise, labels: LabelConfig = LABELS, look: MachineLook = LOOK) -> dict[tuple[str, str], float]:
-    seed, device = Seeds.all(3), torch.device("cpu")
-    rows = machine_rows(denoise, look, WORLD, labels, SPLIT, EDMSchedule(), DiscFinder(WORLD), seed, device)
-    return {(row["node"], row["instrument"].removeprefix("machine.")): row["value"] for row in rows}
+def rows_of(
+    denoise: Denoise, labels: LabelConfig = LABELS, how: MachineComparison = COMPARISON
+) -> dict[tuple[int, str], float]:
+    sampling = Sampling(denoise, SamplerConfig(), EDMSchedule(), WORLD, labels, 3, torch.device("cpu"))
+    rows = machine_rows(sampling, how, SPLIT, DiscFinder(WORLD), 3)
+    return {(row["labels"], row["instrument"].removeprefix("machine.")): row["value"] for row in rows}
 
 
-def local_machine(images: int = 100, fields: MachineFields = LOOK.fields) -> Denoise:
+def local_machine(images: int = 100, fields: ReceptiveFields = COMPARISON.receptive_fields) -> Denoise:
     """The machine of the first images of the training set."""
     known = SPLIT.pool(WORLD, LABELS, 3)
     return fields.machine(known.images[:images], known.conditions[:images], WORLD.grid).denoise
@@ -38,28 +46,28 @@ def local_machine(images: int = 100, fields: MachineFields = LOOK.fields) -> Den
 
 def test_a_model_that_is_the_local_machine_is_explained_by_it_alone() -> None:
     found = rows_of(local_machine())
-    for node in ("01", "04"):
-        assert found[node, "local.r2"] == pytest.approx(1, abs=1e-6)
-        assert found[node, "local.agree"] == 1
-        assert found[node, "local.recall"] == found[node, "network.recall"]
-        assert found[node, "local.r2.shuffled"] < 0.5
-    assert found["04", "global.r2"] < 0.9
-    assert found["01", "local.r2.noise"] < 0.9
-    assert found["04", "network.recall"] > found["04", "global.recall"]
-    assert found["04", "global.agree"] < 1
-    alone = found["04", "network.recall"], found["04", "global.recall"]
-    assert found["04", "global.agree.chance"] == pytest.approx(alone[0] * alone[1] + (1 - alone[0]) * (1 - alone[1]))
+    for labels in (1, 4):
+        assert found[labels, "local.r2"] == pytest.approx(1, abs=1e-6)
+        assert found[labels, "local.agree"] == 1
+        assert found[labels, "local.recall"] == found[labels, "network.recall"]
+        assert found[labels, "local.r2.shuffled"] < 0.5
+    assert found[4, "global.r2"] < 0.9
+    assert found[1, "local.r2.noise"] < 0.9
+    assert found[4, "network.recall"] > found[4, "global.recall"]
+    assert found[4, "global.agree"] < 1
+    alone = found[4, "network.recall"], found[4, "global.recall"]
+    assert found[4, "global.agree.chance"] == pytest.approx(alone[0] * alone[1] + (1 - alone[0]) * (1 - alone[1]))
 
 
 def test_a_model_that_is_the_global_machine_is_explained_by_that_one() -> None:
-    found = rows_of(local_machine(fields=MachineFields(radius=8, label_radius=8)))
-    assert found["04", "global.r2"] == pytest.approx(1, abs=1e-6)
-    assert found["04", "global.agree"] == 1
-    assert found["04", "local.r2"] < 0.9
+    found = rows_of(local_machine(fields=ReceptiveFields(radius=8, label_radius=8)))
+    assert found[4, "global.r2"] == pytest.approx(1, abs=1e-6)
+    assert found[4, "global.agree"] == 1
+    assert found[4, "local.r2"] < 0.9
 
 
 def test_images_that_the_machine_does_not_know_change_the_answer() -> None:
-    assert rows_of(local_machine(images=200))["04", "local.r2"] < 1 - 1e-4
+    assert rows_of(local_machine(images=200))[4, "local.r2"] < 1 - 1e-4
 
 
 def test_a_model_that_draws_nothing_has_no_variance_to_explain() -> None:
@@ -67,20 +75,20 @@ def test_a_model_that_draws_nothing_has_no_variance_to_explain() -> None:
         return torch.ones_like(x)
 
     found = rows_of(white)
-    assert found["04", "local.r2"] is None
-    assert found["04", "network.recall"] == 0
-    assert found["04", "local.agree"] == pytest.approx(1 - found["04", "local.recall"])
+    assert found[4, "local.r2"] is None
+    assert found[4, "network.recall"] == 0
+    assert found[4, "local.agree"] == pytest.approx(1 - found[4, "local.recall"])
 
 
-def test_where_no_training_image_agrees_is_told() -> None:
+def test_where_no_training_image_agrees_is_counted() -> None:
     found = rows_of(local_machine())
-    assert found["04", "global.tied"] == 1  # no image has four labels
-    assert 0 < found["04", "local.tied"] < 1
-    assert found["01", "local.tied"] < found["04", "local.tied"]
+    assert found[4, "global.tied"] == 1  # no image has four labels
+    assert 0 < found[4, "local.tied"] < 1
+    assert found[1, "local.tied"] < found[4, "local.tied"]
 
 
-def test_a_model_told_by_a_list_is_compared_with_machines_told_by_a_grid() -> None:
-    listed = LabelConfig(form="list", told="one", grid=8)
+def test_a_model_with_a_list_is_compared_with_machines_with_a_grid() -> None:
+    listed = LabelConfig(form="list", labelled="one", grid=8)
     machine, shapes = local_machine(), []
 
     def model(x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor:
@@ -91,18 +99,18 @@ def test_a_model_told_by_a_list_is_compared_with_machines_told_by_a_grid() -> No
         grid = torch.zeros(len(x), 64).scatter_reduce_(1, cells[..., 1] * 8 + cells[..., 0], slots[..., 2], "amax")
         return machine(x, sigma, grid)
 
-    assert rows_of(model, listed)["04", "local.r2"] == pytest.approx(1, abs=1e-6)
+    assert rows_of(model, listed)[4, "local.r2"] == pytest.approx(1, abs=1e-6)
     assert set(shapes) == {listed.width}
     assert as_grid(listed) == LABELS
 
 
-def test_fields_by_noise_are_those_of_the_network() -> None:
+def test_receptive_fields_by_noise_are_those_of_the_network() -> None:
     by_noise = [{"above": 0.0, "radius": 1, "label_radius": 1}, {"above": 0.5, "radius": 2, "label_radius": 8}]
     known = SPLIT.pool(WORLD, LABELS, 3)
     x = torch.full((1, *WORLD.image_shape), 0.3)
     for sigma, fields in ((0.4, (1, 1)), (0.6, (2, 8))):
-        split = MachineFields(radius=2, label_radius=8, by_noise=by_noise).machine(known.images, known.conditions, 8)
-        plain = MachineFields(radius=fields[0], label_radius=fields[1]).machine(known.images, known.conditions, 8)
+        split = ReceptiveFields(radius=2, label_radius=8, by_noise=by_noise).machine(known.images, known.conditions, 8)
+        plain = ReceptiveFields(radius=fields[0], label_radius=fields[1]).machine(known.images, known.conditions, 8)
         at = torch.tensor([sigma])
         assert torch.equal(split.denoise(x, at, known.conditions[:1]), plain.denoise(x, at, known.conditions[:1]))
 
@@ -117,6 +125,6 @@ def test_r2_is_one_for_the_same_zero_for_the_mean_and_below_for_worse() -> None:
 def test_noise_that_is_drawn_on_the_way_and_too_many_objects_are_refused() -> None:
     for sampler in ({"method": "ddim", "eta": 1.0}, {"method": "ancestral"}):
         with pytest.raises(UserError, match="same noise"):
-            LOOK.replace(sampler=sampler)
+            COMPARISON.replace(sampler=sampler)
     with pytest.raises(UserError, match="raise world"):
-        rows_of(local_machine(), look=LOOK.replace(counts=(13,)))
+        rows_of(local_machine(), how=COMPARISON.replace(counts=(13,)))

@@ -1,6 +1,7 @@
 """Length generalization: arms, rules on tables where the answer is known, and the figure."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 import pytest
@@ -8,30 +9,28 @@ import pytest
 from recombine.denoisers.configs import LocalConfig, UNetConfig
 from recombine.instruments.scenes.counting import (
     CHANCE,
-    CHANCE_APART,
+    CHANCE_ISOLATED,
     OBJECTS,
     RECALL,
-    RECALL_APART,
     RECALL_CLOSE,
-    SHARE_APART,
+    RECALL_ISOLATED,
+    SHARE_ISOLATED,
 )
 from recombine.lab.claims import judge_all
 from recombine.lab.experiment import make_plan
+from recombine.lab.table import make_table
 from recombine.runs.scenes import ScenesRun
+from recombine.studies import EXPERIMENTS
+from recombine.studies.local_scores._shared import label_recall
+from recombine.studies.local_scores._shared.label_recall import COLUMNS, arm_of
+from recombine.studies.local_scores._shared.recall_panels import CONTROLS, IN_OTHER_WAYS
 from recombine.studies.local_scores.length import claims as claims_length
-from recombine.studies.local_scores.length import figures as drawings_length
-from recombine.studies.local_scores.length.experiment import (
-    EXPERIMENT,
-    FULL,
-    OTHERWISE,
-    SMOKE,
-    SMOKE_LOCAL,
-    TOLD,
-    called,
-    called_otherwise,
-    otherwise,
-)
+from recombine.studies.local_scores.length import figures as figures_length
+from recombine.studies.local_scores.length.arms import EMBEDDED, FULL, SMOKE, SMOKE_LOCAL, VARIANTS, variants
 from support.pictures import render
+from support.tables import rows_of
+
+EXPERIMENT = EXPERIMENTS["local-scores/length"]
 
 PAPER = {
     "1 1-3": 7, "2 1-3": 2, "3 1-3": 3, "2L 1-3": 9, "3L 1-3": 9, "2 1": 1, "2L 1": 5, "2L whole 1-3": 3,
@@ -42,24 +41,21 @@ PAPER = {
 
 
 def table(longest: Mapping[str, int], seeds: int = 5, finder: float = 0.99) -> pl.DataFrame:
-    rows = []
-    for arm, reach in longest.items():
-        for seed in range(seeds):
-            for count in range(1, 13):
-                value = 0.97 if count <= reach else 0.5
-                common = {"study": "local-scores", "experiment": "length", "arm": arm, "seed": seed, "distance": None}
-                alone = (
-                    0.95 if arm.split(" ")[0].endswith("L") else value
-                )  # a local score hears of no other label there
-                for instrument, each in (
-                    (RECALL, value), (RECALL_APART, alone), (RECALL_CLOSE, value / 2), (SHARE_APART, 1 / count),
-                    (CHANCE, 0.2), (CHANCE_APART, 0.2), (OBJECTS, float(min(count, reach))),
-                ):  # fmt: skip
-                    rows.append({**common, "images_seen": 100, "node": f"{count:02d}", "instrument": instrument,
-                                 "value": each})  # fmt: skip
-                rows.append({**common, "images_seen": 0, "node": f"{count:02d}",
-                             "instrument": f"calibration.{RECALL}", "value": finder})  # fmt: skip
-    return pl.DataFrame(rows)
+    """Recall is high up to a number of labels; that of isolated labels always, in local networks."""
+
+    def value(row: Mapping[str, Any]) -> float:
+        k, reach = row["labels"], longest[row["arm"]]
+        recall = 0.97 if k <= reach else 0.5
+        alone = 0.95 if row["arm"].split(" ")[0].endswith("L") else recall
+        return {
+            RECALL: recall, RECALL_ISOLATED: alone, RECALL_CLOSE: recall / 2, SHARE_ISOLATED: 1 / k, CHANCE: 0.2,
+            CHANCE_ISOLATED: 0.2, OBJECTS: float(min(k, reach)), f"calibration.{RECALL}": finder,
+        }[row["instrument"]]  # fmt: skip
+
+    names = [RECALL, RECALL_ISOLATED, RECALL_CLOSE, SHARE_ISOLATED, CHANCE, CHANCE_ISOLATED, OBJECTS]
+    common = {"arm": list(longest), "seed": range(seeds), "labels": range(1, 13)}
+    rows = rows_of(value, **common, instrument=names, images_seen=100)
+    return make_table(rows + rows_of(value, **common, instrument=f"calibration.{RECALL}", images_seen=0), COLUMNS)
 
 
 def verdicts(found: pl.DataFrame) -> dict[str, str]:
@@ -74,9 +70,9 @@ def test_other_rules_read_other_numbers() -> None:
     crowded = table(PAPER).with_columns(
         value=pl.when(pl.col("instrument") == RECALL).then(0.8).otherwise(pl.col("value"))
     )
-    assert claims_length.longest(crowded, "1 1-3") == dict.fromkeys(range(5), 0)
-    assert claims_length.longest(crowded, "1 1-3", RECALL, 0.75) == dict.fromkeys(range(5), 12)
-    assert claims_length.longest(crowded, "1 1-3", OBJECTS, 1.0) == dict.fromkeys(range(5), 7)
+    assert label_recall.longest(crowded, "1 1-3") == dict.fromkeys(range(5), 0)
+    assert label_recall.longest(crowded, "1 1-3", RECALL, 0.75) == dict.fromkeys(range(5), 12)
+    assert label_recall.longest(crowded, "1 1-3", OBJECTS, 1.0) == dict.fromkeys(range(5), 7)
     assert claims_length.off_the_paper(crowded, OBJECTS, 1.0) == 0
     assert claims_length.off_the_paper(crowded) == pytest.approx(sum(claims_length.PAPER.values()) / 9)
 
@@ -127,12 +123,12 @@ def test_models_that_learnt_nothing_prove_nothing() -> None:
     found = verdicts(table({**PAPER, "2 1-3": 0, "1 1-3": 0}))
     assert {found[name] for name in ("LN2d", "LN5a", "LN5c", "LN5g")} == {"undecided"}
     nothing = table(PAPER).with_columns(
-        value=pl.when(pl.col("instrument") == RECALL_APART).then(0.2).otherwise(pl.col("value"))
+        value=pl.when(pl.col("instrument") == RECALL_ISOLATED).then(0.2).otherwise(pl.col("value"))
     )
     assert verdicts(nothing)["LN6c"] == "undecided"
 
 
-def test_a_blind_finder_and_missing_arms_are_told() -> None:
+def test_a_blind_finder_and_missing_arms_are_said() -> None:
     assert verdicts(table(PAPER, finder=0.8))["LN0f"] == "fails"
     found = verdicts(table({"1 1-3": 7}))
     assert found["LN1"] == found["LN3"] == "undecided"
@@ -166,23 +162,29 @@ def test_full_has_every_experiment_and_training_set_and_the_control() -> None:
 
 @pytest.mark.parametrize("arms", [PAPER, {"1 1-3": 7}])
 def test_the_figure_is_drawn(arms: Mapping[str, int]) -> None:
-    figure = drawings_length.recall_over_count(table(arms, seeds=2))
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles[-1] == "K_max"
+    figure = figures_length.recall_over_count(table(arms, seeds=2))
+    titles = [axes.get_title(loc="left") for axes in figure.axes if axes.axison]
+    assert titles[-1] == "K_max; Exp 1 on 1-3: 7.0, paper 7"
     assert len(titles) == len({arm.rsplit(" ", 1)[1] for arm in arms}) + 1
+    assert "trained on 1-3 objects; best at 12: " in " ".join(titles)
 
 
-def test_labels_that_stand_apart_are_weighed_by_their_number() -> None:
-    found = claims_length.apart(table({"1 1-3": 7}), "1 1-3", (7, 8))
+def test_isolated_labels_are_weighed_by_their_number() -> None:
+    found = claims_length.isolated(table({"1 1-3": 7}), "1 1-3", (7, 8))
     assert found[0] == pytest.approx((0.97 + 0.5) / 2)  # a share of 1/K of K labels: one of each
-    assert claims_length.beyond(table({"1 1-3": 7}), "1 1-3")[0] == pytest.approx((4 * 0.97 + 5 * 0.5) / 9)
+    assert label_recall.beyond(table({"1 1-3": 7}), "1 1-3")[0] == pytest.approx((4 * 0.97 + 5 * 0.5) / 9)
 
 
-def test_told_otherwise() -> None:
-    runs = otherwise(SMOKE, SMOKE_LOCAL).values()
+def test_labels_enter_in_other_ways() -> None:
+    runs = variants(SMOKE, SMOKE_LOCAL).values()
     one, two, local, gated, linear, three = (run for run in runs if isinstance(run, ScenesRun))
     assert one.network.inner.condition.entry == two.network.inner.condition.entry == "spatial"  # type: ignore[union-attr]
-    assert (one.labels.told, two.labels.told, local.labels.told, three.labels.order) == ("all", "one", "one", "fixed")
+    assert (one.labels.labelled, two.labels.labelled, local.labels.labelled, three.labels.order) == (
+        "all",
+        "one",
+        "one",
+        "fixed",
+    )
     assert isinstance(local.network, LocalConfig)
     assert isinstance(local.network.inner, UNetConfig)
     assert local.network.mapped
@@ -191,32 +193,33 @@ def test_told_otherwise() -> None:
     assert gated.network.inner.condition.effect == "multiply"
     assert isinstance(linear.network, LocalConfig)
     assert isinstance(linear.network.inner, UNetConfig)
-    assert linear.network.inner.condition == TOLD
+    assert linear.network.inner.condition == EMBEDDED
     assert linear.code == "window"
-    assert set(OTHERWISE) <= set(EXPERIMENT.budgets["full"].arms)
+    assert set(VARIANTS) <= set(EXPERIMENT.budgets["full"].arms)
 
 
 @pytest.mark.parametrize("arms", [PAPER, {"2L linear 1-3": 7}, {"1 1-3": 7}])
 def test_controls_are_drawn(arms: Mapping[str, int]) -> None:
-    figure = drawings_length.controls(table(arms, seeds=2))
+    figure = figures_length.controls(table(arms, seeds=2))
     drawn = {str(line.get_label()) for line in figure.axes[0].lines if str(line.get_label()).startswith("Exp")}
-    shown = ("2", *drawings_length.CONTROLS)
-    assert drawn == {f"Exp {name}" for name in shown if claims_length.arm_of(name, "1-3") in arms}
+    shown = ("2", *CONTROLS)
+    assert drawn == {f"Exp {name}" for name in shown if arm_of(name, "1-3") in arms}
 
 
 @pytest.mark.parametrize("arms", [PAPER, {"1 1-3": 7}, {"2 1": 1}])
-def test_readings_are_drawn(arms: Mapping[str, int]) -> None:
-    figure = drawings_length.readings(table(arms, seeds=2))
-    assert [axes.get_title(loc="left")[0] for axes in figure.axes] == list("abcdef")
-
-
-def test_names_of_arms() -> None:
-    assert claims_length.arm_of("2L whole", "1-3") == claims_length.WHOLE
+def test_isolated_labels_and_variants_are_drawn(arms: Mapping[str, int]) -> None:
+    found = table(arms, seeds=2)
+    isolated, others = figures_length.isolated(found), figures_length.variants(found)
+    assert len(isolated.axes) == len(others.axes) == 3
+    drawn = {str(line.get_label()) for line in others.axes[0].lines if str(line.get_label()).startswith("Exp")}
+    assert drawn == {f"Exp {name}" for name in IN_OTHER_WAYS if arm_of(name, "1-3") in arms}
+    if "1 1-3" in arms:
+        assert isolated.axes[2].get_title(loc="left") == "K_max by required recall"
 
 
 @pytest.mark.parametrize("arms", [PAPER, {"2 1": 1}])
-def test_counts_and_rules_are_drawn(arms: Mapping[str, int]) -> None:
-    figure = drawings_length.counts(table(arms, seeds=2))
+def test_rules_are_drawn(arms: Mapping[str, int]) -> None:
+    figure = figures_length.rules(table(arms, seeds=2))
     last = figure.axes[-1]
     assert [line.get_ydata()[0] for line in last.lines if len(line.get_xdata()) == 2] == list(
         claims_length.PAPER.values()
@@ -229,13 +232,16 @@ def test_counts_and_rules_are_drawn(arms: Mapping[str, int]) -> None:
 
 
 def _arm(entry: tuple[str, str]) -> str:
-    return claims_length.arm_of(*entry)
+    return arm_of(*entry)
 
 
 def test_sheets_share_the_arms_on_one_to_three_objects() -> None:
     """Every such arm is on one of the two sheets; 2L linear is beside the controls."""
     arms = EXPERIMENT.budgets["full"].arms
-    first, second = ({arm for arm in arms if name(arm)} for name in (called, called_otherwise))
+    first, second = (
+        {arm for arm in arms if name(arm)}
+        for name in (figures_length.shown_with_controls, figures_length.shown_with_variants)
+    )
     assert first | second == {arm for arm in arms if arm.endswith(" 1-3")}
     assert not first & second
     assert {"2L linear 1-3", "2L far 1-3", "2L whole 1-3", "1 1-3"} <= first

@@ -5,29 +5,24 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-import torch
 
-from recombine.instruments.locality.evaluation import LocalityLook, locality_rows
+from recombine.instruments.locality.evaluation import LocalityProbe, locality_rows
 from recombine.instruments.scenes.counting import RECALL
 from recombine.lab.claims import judge_all
 from recombine.lab.samples import Samples
 from recombine.lab.store import Store
 from recombine.lab.table import make_table
+from recombine.runs.local_machine import MachineLocality
 from recombine.runs.scenes import ScenesRun
-from recombine.studies.local_scores.length import experiment as length
+from recombine.studies import EXPERIMENTS
 from recombine.studies.local_scores.length.claims import WHOLE
-from recombine.studies.local_scores.locality import figures as drawings_locality
-from recombine.studies.local_scores.locality.claims import GLOBAL_MACHINE, LOCAL_MACHINE, LOCALITY
-from recombine.studies.local_scores.locality.experiment import (
-    EXPERIMENT,
-    MACHINES,
-    SMOKE_MACHINES,
-    MachineLocality,
-    maps,
-)
+from recombine.studies.local_scores.locality import figures as figures_locality
+from recombine.studies.local_scores.locality.claims import GLOBAL_MACHINE, LOCAL_MACHINE
+from recombine.studies.local_scores.locality.experiment import MACHINES, SMOKE_MACHINES
 from recombine.training.state import save_tensors
 from support.pictures import render
 
+LENGTH, EXPERIMENT = EXPERIMENTS["local-scores/length"], EXPERIMENTS["local-scores/locality"]
 SIGMAS = (60.0, 20.0, 6.0, 1.5, 0.4, 0.1, 0.02, 0.004)
 ARMS = {"1": "1 1-3", "2": "2 1-3", "3": "3 1-3", "2L": "2L 1-3", "3L": "3L 1-3", "whole": WHOLE}
 PAPER = {  # C and P of each experiment as the paper has it, in words
@@ -48,30 +43,32 @@ def table(levels: dict[str, tuple[float, float]], seeds: int = 5, singles: float
             for seen in (0,) if machine else (10_000, 30_000):
                 part = 1.0 if exact or machine or seen == 30_000 else 0.5
                 own_c, own_p = (c, p) if exact else (part * c + rng.normal(0, 0.015), part * p + rng.normal(0, 0.01))
-                found: dict[tuple[str, str], float | None] = {}
+                found: dict[tuple[str, float | None, int | None], float | None] = {}
                 for how in ("removed", "moved") if machine else ("removed", "moved", "gradient"):
-                    found[f"conditions.{how}.C", "all"] = own_c
+                    found[f"conditions.{how}.C", None, None] = own_c
                     for sigma in SIGMAS:
-                        node = f"sigma={sigma:.4g}"
                         tilt = 0 if exact else 0.06 * np.tanh(np.log10(sigma))
-                        found[f"conditions.{how}.C", node] = own_c + tilt if sigma > 0.01 else None
-                        found[f"conditions.{how}.total", node] = min(sigma, 1.0) ** 1.8
-                        found["pixels.P2", node] = min(1.0, own_p - 0.1 * np.tanh(np.log10(sigma)))
-                found["conditions.C.chance", "all"] = found["conditions.gradient.C.chance", "all"] = 0.27
-                found["pixels.half radius", "all"] = 2 * (1 - own_p) + 0.4
-                found["pixels.beyond", "all"] = 0.0 if exact else 0.5 * (1 - own_p)
+                        found[f"conditions.{how}.C", sigma, None] = own_c + tilt if sigma > 0.01 else None
+                        found[f"conditions.{how}.total", sigma, None] = min(sigma, 1.0) ** 1.8
+                        found["pixels.P", sigma, 2] = min(1.0, own_p - 0.1 * np.tanh(np.log10(sigma)))
+                for chance_of in ("C", "gradient.C"):
+                    found[f"conditions.{chance_of}.chance", None, None] = 0.27
+                found["pixels.half radius", None, None] = 2 * (1 - own_p) + 0.4
+                found["pixels.beyond", None, None] = 0.0 if exact else 0.5 * (1 - own_p)
                 for r, (share, chance) in {1: (0.7, 0.02), 2: (1, 0.06), 4: (1.05, 0.2)}.items():
-                    found[f"pixels.P{r}", "all"] = min(1.0, own_p * share)
-                    found[f"pixels.P{r}.chance", "all"] = chance
-                rows += [("local-scores", "locality", arm, seed, seen, node, None, f"locality.{name}", value)
-                         for (name, node), value in found.items()]  # fmt: skip
-                rows.append(("local-scores", "locality", arm, seed, seen, "01", None, RECALL, singles))
-    return make_table(rows)
+                    found["pixels.P", None, r] = min(1.0, own_p * share)
+                    found["pixels.P.chance", None, r] = chance
+                at = {"arm": arm, "seed": seed, "images_seen": None if machine else seen}
+                rows += [{**at, "sigma": sigma, "radius": radius, "instrument": f"locality.{name}", "value": value}
+                         for (name, sigma, radius), value in found.items()]  # fmt: skip
+                rows.append({**at, "labels": 1, "instrument": RECALL, "value": singles})
+    return make_table(rows, EXPERIMENT.columns)
 
 
 def verdicts(found: pl.DataFrame) -> dict[str, str]:
     return {
-        claim["claim"]: claim["verdict"] for claim in judge_all(LOCALITY, found, "local-scores", "locality", "full")
+        claim["claim"]: claim["verdict"]
+        for claim in judge_all(EXPERIMENT.claims, found, "local-scores", "locality", "full")
     }
 
 
@@ -114,26 +111,27 @@ def test_a_hair_outside_of_the_patch_is_seen() -> None:
 
 def test_figures_say_what_they_show_and_what_is_missing() -> None:
     found = table(PAPER)
-    figure = drawings_locality.over_noise(found)
-    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+    figure = figures_locality.over_noise(found)
+    assert [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes] == [
         "pixel locality", "conditional locality", "how much labels matter",
     ]  # fmt: skip
+    assert "Exp 1 0.86, Exp 2 0.41" in figure.axes[1].get_title(loc="left")
     assert len(figure.legends[0].get_texts()) == 6
-    bars = drawings_locality.means(found).axes[1]
+    bars = figures_locality.means(found).axes[1]
     assert [text.get_text() for text in bars.get_xticklabels()][-1] == "machine\nglobal"
     heights = [bar.get_height() for bar in bars.patches]
-    assert heights.count(1.0) == 8  # 2L and 3L by three readings, the machine by two
+    assert heights.count(1.0) == 8  # 2L and 3L by three ways, the machine by two
     empty = found.filter(pl.col("arm") == "none")
-    assert "not measured" in drawings_locality.over_noise(empty).axes[0].texts[0].get_text()
-    assert "not measured" in drawings_locality.means(empty).axes[0].texts[0].get_text()
+    assert "not measured" in figures_locality.over_noise(empty).axes[0].texts[0].get_text()
+    assert "not measured" in figures_locality.means(empty).axes[0].texts[0].get_text()
 
 
 @pytest.mark.parametrize("name", [LOCAL_MACHINE, GLOBAL_MACHINE])
 def test_exact_machines_have_the_locality_they_are_built_with(name: str) -> None:
-    machine = MACHINES[name].overridden({"look.prompts": 4, "look.gradients": 4})
+    machine = MACHINES[name].overridden({"probe.prompts": 4, "probe.gradients": 4})
     assert isinstance(machine, MachineLocality)
-    found = {(row["instrument"], row["node"]): row["value"] for row in machine.rows()}
-    c, beyond = found["locality.conditions.removed.C", "all"], found["locality.pixels.beyond", "all"]
+    found = {(row["instrument"], row["sigma"]): row["value"] for row in machine.rows()}
+    c, beyond = found["locality.conditions.removed.C", None], found["locality.pixels.beyond", None]
     if name == LOCAL_MACHINE:
         assert c == pytest.approx(1, abs=1e-6)
         assert beyond == 0
@@ -144,21 +142,20 @@ def test_exact_machines_have_the_locality_they_are_built_with(name: str) -> None
 
 def test_untrained_networks_of_the_smoke_budget_go_all_the_way() -> None:
     """They answer without regard to labels: C has no value, and everything still stands."""
-    look, rows = LocalityLook(prompts=1, levels=2, reach=1, gradients=1, local_gradients=1), []
+    probe, rows = LocalityProbe(prompts=1, levels=2, reach=1, gradients=1, local_gradients=1), []
     for arm, work in EXPERIMENT.budgets["smoke"].arms.items():
         if isinstance(work, ScenesRun):
             model = work.model().eval().requires_grad_(False)
-            found = locality_rows(
-                model, look, work.world, work.labels, work.schedule, work.evaluation.sampler, 0, torch.device("cpu")
-            )
+            found = locality_rows(model, probe, work.sampling(model.denoise, "cpu"))
         else:
             assert isinstance(work, MachineLocality)
             found = work.rows()
-        rows += [("local-scores", "locality", arm, 0, 0, row["node"], None, row["instrument"], row["value"])
-                 for row in found]  # fmt: skip
-    made = make_table(rows)
+        rows += [{"arm": arm, "seed": 0, **row} for row in found]
+    made = make_table(rows, EXPERIMENT.columns)
     assert made["arm"].n_unique() == 15
-    judged = {claim["claim"]: claim for claim in judge_all(LOCALITY, made, "local-scores", "locality", "smoke")}
+    judged = {
+        claim["claim"]: claim for claim in judge_all(EXPERIMENT.claims, made, "local-scores", "locality", "smoke")
+    }
     assert {claim["verdict"] for claim in judged.values()} == {"undecided"}
     assert judged["LC4c"]["estimate"] == judged["LC5a"]["estimate"] == 1
     assert all(figure.figure.axes for figure in EXPERIMENT.draw(made, None).values())
@@ -166,10 +163,10 @@ def test_untrained_networks_of_the_smoke_budget_go_all_the_way() -> None:
 
 def test_runs_are_those_of_length() -> None:
     for budget in ("smoke", "laptop", "full"):
-        shared, own = length.EXPERIMENT.budgets[budget].arms, EXPERIMENT.budgets[budget].arms
+        shared, own = LENGTH.budgets[budget].arms, EXPERIMENT.budgets[budget].arms
         models = {arm: work.address for arm, work in own.items() if not arm.startswith("machine")}
         assert models.items() <= {arm: work.address for arm, work in shared.items()}.items()
-        assert EXPERIMENT.budgets[budget].seeds == length.EXPERIMENT.budgets[budget].seeds
+        assert EXPERIMENT.budgets[budget].seeds == LENGTH.budgets[budget].seeds
         assert {LOCAL_MACHINE, GLOBAL_MACHINE} <= own.keys()
     assert set(ARMS.values()) <= EXPERIMENT.budgets["full"].arms.keys()
 
@@ -190,7 +187,7 @@ def test_maps_show_the_models_whose_weights_are_at_hand(tmp_path: Path) -> None:
         kept[arm] = Samples(run, 0, {}, folder)
         if arm != "3 1-3":
             save_tensors(folder.weights_path, run.model().state_dict(), run.address)
-    figure = maps(kept)["maps"].figure
+    figure = figures_locality.sheets(kept)["maps"].figure
     assert [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()] == ["Exp 1", "Exp 2L"]
     assert render(figure)
-    assert maps({"3 1-3": kept["3 1-3"]}) == {}
+    assert figures_locality.sheets({"3 1-3": kept["3 1-3"]}) == {}

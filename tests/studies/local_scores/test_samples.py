@@ -6,12 +6,10 @@ import pytest
 from recombine.instruments.scenes.evaluation import layouts
 from recombine.lab.samples import Samples
 from recombine.runs.scenes import ScenesRun
-from recombine.studies.local_scores._shared.sample_figure import told_and_drawn
-from recombine.studies.local_scores.dose import experiment as dose
-from recombine.studies.local_scores.length import experiment as length
-from recombine.studies.local_scores.soft import experiment as soft
+from recombine.studies import EXPERIMENTS
+from recombine.studies.local_scores._shared.sample_figure import labels_and_samples
+from recombine.studies.local_scores.length.arms import SMOKE as RUN  # of 1 and 3 labels
 
-RUN = length.SMOKE  # asked for 1 and 3 labels
 SIDE = RUN.world.pixels
 
 
@@ -21,7 +19,7 @@ def kept(run: ScenesRun = RUN) -> Samples:
 
 
 def test_every_label_has_its_cross_on_its_own_image() -> None:
-    figure = told_and_drawn({"a": kept(), "b": kept()}, {"b": "B", "a": "A"})
+    figure = labels_and_samples({"a": kept(), "b": kept()}, {"b": "B", "a": "A"})
     panels = np.array(figure.axes).reshape(2, 2)
     assert [axes.get_title() for axes in panels[0]] == ["1 label", "3 labels"]
     assert [axes.get_ylabel() for axes in panels[:, 0]] == ["B", "A"]
@@ -36,17 +34,20 @@ def test_every_label_has_its_cross_on_its_own_image() -> None:
 
 
 def test_nothing_kept_is_said() -> None:
-    assert "no samples" in told_and_drawn({}, {"a": "A"}).axes[0].texts[0].get_text()
+    assert "no samples" in labels_and_samples({}, {"a": "A"}).axes[0].texts[0].get_text()
 
 
-@pytest.mark.parametrize("module", [length, soft, dose])
-def test_every_arm_is_on_a_sheet(module: object) -> None:
-    experiment = module.EXPERIMENT  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", ["length", "soft", "receptive-field"])
+def test_every_arm_is_on_a_sheet(name: str) -> None:
+    experiment = EXPERIMENTS[f"local-scores/{name}"]
+    assert experiment.sheets is not None
     arms = [arm for arm, run in experiment.budgets["smoke"].arms.items() if isinstance(run, ScenesRun)]
     drawings = experiment.sheets({arm: kept() for arm in arms}).values()
     assert sum(len(drawing.figure.axes) for drawing in drawings) == 2 * len(arms)
 
 
 def test_a_sheet_without_arms_is_left_out() -> None:
-    assert set(length.EXPERIMENT.sheets({"1 1-3": kept()})) == {"samples"}
-    assert set(length.EXPERIMENT.sheets({"3 fixed 1-3": kept()})) == {"samples-otherwise"}
+    sheets = EXPERIMENTS["local-scores/length"].sheets
+    assert sheets is not None
+    assert set(sheets({"1 1-3": kept()})) == {"samples"}
+    assert set(sheets({"3 fixed 1-3": kept()})) == {"samples-variants"}

@@ -7,18 +7,20 @@ from scipy.stats import spearmanr
 
 from recombine.lab.claims import NotMeasured, judge_all
 from recombine.lab.table import make_table
-from recombine.studies.local_scores.length import experiment as length
+from recombine.studies import EXPERIMENTS
+from recombine.studies.local_scores.length.arms import VARIANTS
 from recombine.studies.local_scores.length.claims import WHOLE
-from recombine.studies.local_scores.scatter import figures as drawings_scatter
+from recombine.studies.local_scores.scatter import figures as figures_scatter
 from recombine.studies.local_scores.scatter.claims import (
-    SCATTER,
     Point,
-    by_construction,
     points,
     rank_correlation,
     seed_interval,
 )
-from recombine.studies.local_scores.scatter.experiment import EXPERIMENT
+
+LENGTH, EXPERIMENT = EXPERIMENTS["local-scores/length"], EXPERIMENTS["local-scores/scatter"]
+OF_ARM = EXPERIMENT.arm_columns(EXPERIMENT.budgets["full"].arms)
+OF_ARM = {**OF_ARM, "1 1": OF_ARM["2 1"]}
 
 MOMENTS = (50_000, 120_000, 300_000)
 Model = tuple[tuple[int, int, int], tuple[float, float, float]]  # K_max and C at each checkpoint
@@ -46,18 +48,20 @@ def table(models: dict[str, Model], seeds: int = 5, unrelated: bool = False) -> 
                 c = rng.uniform(0.2, 1) if unrelated else c
                 own = int(np.clip(k + (rng.integers(-1, 2) if seen == MOMENTS[1] else 0), 0, 12))
                 recall = [1.0 if count <= own else max(0.25, 0.8 - 0.1 * (count - own)) for count in range(1, 13)]
-                found = [(f"{count:02d}", "count.recall", value) for count, value in enumerate(recall, 1)]
-                found += [(f"{count:02d}", "count.chance", 0.25) for count in range(1, 13)]
+                found = [
+                    {"labels": count, "instrument": instrument, "value": value}
+                    for count, value in enumerate(recall, 1)
+                    for instrument, value in (("count.recall", value), ("count.chance", 0.25))
+                ]
                 for how, chance in (("removed", "C"), ("gradient", "gradient.C")):
-                    found += [("all", f"locality.conditions.{how}.C", c),
-                              ("all", f"locality.conditions.{chance}.chance", 0.27)]  # fmt: skip
-                rows += [("local-scores", "scatter", arm, seed, seen, node, None, name, value)
-                         for node, name, value in found]  # fmt: skip
-    return make_table(rows)
+                    found += [{"instrument": f"locality.conditions.{how}.C", "value": c},
+                              {"instrument": f"locality.conditions.{chance}.chance", "value": 0.27}]  # fmt: skip
+                rows += [{"arm": arm, "seed": seed, "images_seen": seen, **OF_ARM[arm], **row} for row in found]
+    return make_table(rows, EXPERIMENT.columns)
 
 
 def judged(found: pl.DataFrame) -> dict[str, dict[str, object]]:
-    return {claim["claim"]: claim for claim in judge_all(SCATTER, found, "local-scores", "scatter", "full")}
+    return {claim["claim"]: claim for claim in judge_all(EXPERIMENT.claims, found, "local-scores", "scatter", "full")}
 
 
 def test_a_table_like_the_paper_holds() -> None:
@@ -77,7 +81,9 @@ def test_an_unrelated_c_fails() -> None:
 
 def test_a_correlation_that_is_all_construction_is_seen_as_that() -> None:
     """Plain networks in which C and K_max are unrelated, and local ones: SC1a is high, SC3 says why."""
-    plain = {arm: (k, (0.3, 0.3, 0.3)) for arm, (k, _) in LIKE_PAPER.items() if not by_construction(arm)}
+    plain = {
+        arm: (k, (0.3, 0.3, 0.3)) for arm, (k, _) in LIKE_PAPER.items() if not OF_ARM[arm]["local_by_construction"]
+    }
     found = judged(table(LIKE_PAPER | plain))
     assert float(found["SC1a"]["estimate"]) > 0.5  # type: ignore[arg-type]
     assert found["SC3"]["verdict"] == "fails"
@@ -105,47 +111,52 @@ def test_points_are_where_both_were_measured() -> None:
     assert own[-1].beyond == pytest.approx((4 + (0.45 + 0.35 + 0.25) / 0.75) / 7)  # of 6 to 12 labels, up to 9 are met
 
 
-def test_the_number_trained_on_by_both_readings() -> None:
+def test_the_number_trained_on_in_labels_and_in_objects() -> None:
     def gains(arm: str, longest: int) -> list[float]:
-        return [Point(arm, 0, 1, longest, 0.5, True).gain(reading) for reading in ("labels", "objects")]
+        trained = OF_ARM[arm]["trained_labels"], OF_ARM[arm]["trained_objects"]
+        return [Point(arm, 0, 1, longest, 0.5, True, *trained).gain(kind) for kind in ("labels", "objects")]
 
     assert [gains(f"2 {objects}", k) for objects, k in (("1", 1), ("1-3", 2), ("1-5", 3))] == [[0, 0], [1, -1], [2, -2]]
     assert [gains(f"2L {o}", k) for o, k in (("1", 5), ("1-3", 9), ("1-5", 10))] == [[4, 4], [8, 6], [9, 5]]
     assert gains("1 1-3", 7) == [4, 4]
     assert gains(WHOLE, 2) == [1, -1]
     assert gains("3L 1-3", 9) == [6, 6]
+    exact = {arm for arm, columns in OF_ARM.items() if columns["local_by_construction"]}
+    assert exact == {f"{name} {objects}" for name in ("2L", "3L") for objects in ("1", "1-3", "1-5")}
 
 
 def test_the_rank_correlation_is_spearmans_and_its_interval_takes_seeds_as_wholes() -> None:
     rng = np.random.default_rng(0)
-    chosen = [Point("1 1-3", seed, seen, int(rng.integers(0, 6)), float(rng.normal()), False)
+    chosen = [Point("1 1-3", seed, seen, int(rng.integers(0, 6)), float(rng.normal()), False, 3, 3)
               for seed in range(5) for seen in range(8)]  # fmt: skip
     known = spearmanr([p.gain("labels") for p in chosen], [p.c for p in chosen]).statistic
     assert rank_correlation(chosen, "labels") == pytest.approx(known)
-    flat = [Point("1 1-3", seed, seen, 3, 0.1 * seen, False) for seed in range(5) for seen in range(8)]
+    flat = [Point("1 1-3", seed, seen, 3, 0.1 * seen, False, 3, 3) for seed in range(5) for seen in range(8)]
     assert rank_correlation(flat, "labels") == 0
     # The same four points in every seed: drawing seeds changes nothing, however many points there are.
     same = [
-        Point("1 1-3", seed, k, k, c, False) for seed in range(5) for k, c in ((1, 0.1), (2, 0.4), (3, 0.2), (4, 0.6))
+        Point("1 1-3", seed, k, k, c, False, 3, 3)
+        for seed in range(5)
+        for k, c in ((1, 0.1), (2, 0.4), (3, 0.2), (4, 0.6))
     ]
     rho = rank_correlation(same, "labels")
     assert seed_interval(same, "labels") == pytest.approx((rho, rho))
     assert seed_interval(same[:4], "labels") is None
 
 
-def test_the_figure_has_both_readings_and_says_what_is_missing() -> None:
-    figure = drawings_scatter.scatter(table(LIKE_PAPER, seeds=2))
+def test_the_figure_has_both_measures_and_says_what_is_missing() -> None:
+    figure = figures_scatter.scatter(table(LIKE_PAPER, seeds=2))
     titles = [axes.get_title(loc="left").split(":")[0] for axes in figure.axes]
-    assert titles == ["in labels", "in objects", "by recall"] * 2
+    assert titles == ["by K_max", "by recall"] * 2
     assert {text.get_text() for text in figure.legends[0].get_texts()} >= {"Exp 2L whole", "Exp 1", "trained on 1-5"}
-    empty = drawings_scatter.scatter(table(LIKE_PAPER, seeds=1).filter(pl.col("instrument") == "count.recall"))
+    empty = figures_scatter.scatter(table(LIKE_PAPER, seeds=1).filter(pl.col("instrument") == "count.recall"))
     assert "no model has both" in empty.axes[0].texts[0].get_text()
 
 
 def test_runs_are_those_of_length_each_once() -> None:
-    for name, budget in length.EXPERIMENT.budgets.items():
+    for name, budget in LENGTH.budgets.items():
         own = EXPERIMENT.budgets[name]
-        same = {arm: work.address for arm, work in budget.arms.items() if arm not in length.OTHERWISE}
+        same = {arm: work.address for arm, work in budget.arms.items() if arm not in VARIANTS}
         found = {arm: work.address for arm, work in own.arms.items()}
         assert found.items() <= same.items()
         assert sorted(found.values()) == sorted(set(same.values()))

@@ -8,19 +8,19 @@ import pytest
 from recombine.denoisers.configs import LocalityPenalty
 from recombine.denoisers.soft import SoftNetwork
 from recombine.errors import UserError
-from recombine.instruments.scenes.counting import EXTRAS, RECALL
+from recombine.instruments.scenes.counting import RECALL
 from recombine.lab.claims import judge_all
 from recombine.lab.table import make_table
 from recombine.runs.kinds import read_run
 from recombine.runs.scenes import ScenesRun
 from recombine.settings import override
-from recombine.studies.local_scores.length import experiment as length
-from recombine.studies.local_scores.length.claims import beyond
-from recombine.studies.local_scores.locality.claims import ALL, CHANCE, GRADIENT, REMOVED
-from recombine.studies.local_scores.soft.claims import LOCAL, SOFT, soft_arm, weight_of, weights
-from recombine.studies.local_scores.soft.experiment import EXPERIMENT
+from recombine.studies import EXPERIMENTS
+from recombine.studies.local_scores._shared.label_recall import beyond
+from recombine.studies.local_scores.locality.claims import CHANCE, GRADIENT, REMOVED
+from recombine.studies.local_scores.soft.claims import LOCAL, soft_arm, weights
 from support.pictures import heights, legend, render, words
 
+LENGTH, EXPERIMENT = EXPERIMENTS["local-scores/length"], EXPERIMENTS["local-scores/soft"]
 COUNTS = (1, 2, 3, 4, 6, 8, 12)
 Models = Mapping[float | None, tuple[int, float]]  # weight (none: Exp 2L) -> K_max and C
 HELPED: Models = {0: (2, 0.4), 0.1: (3, 0.5), 1: (6, 0.7), 10: (8, 0.9), None: (12, 1.0)}
@@ -33,20 +33,20 @@ def table_of(models: Models, seeds: int = 5, chance: float = 0.2) -> pl.DataFram
     for weight, (longest, c) in models.items():
         arm = LOCAL if weight is None else soft_arm(weight)
         for seed in range(seeds):
-            found: list[tuple[str, str, float]] = []
+            found: list[tuple[int | None, str, float]] = []
             for k in COUNTS:
                 recall = 0.97 - 1e-3 * seed if k <= longest else 0.6 - 0.02 * (k - longest)
-                found += [(f"{k:02d}", RECALL, recall), (f"{k:02d}", "count.chance", chance)]
-                found += [(f"{k:02d}", EXTRAS, 0.5)]
+                found += [(k, RECALL, recall), (k, "count.chance", chance)]
             shaken = min(1.0, c + 1e-3 * seed)
-            found += [(ALL, REMOVED, shaken), (ALL, GRADIENT, shaken)]
-            found += [(ALL, name, 0.25) for name in set(CHANCE.values())]
-            rows += [("s", "e", arm, seed, 100, node, None, name, value) for node, name, value in found]
-    return make_table(rows)
+            found += [(None, REMOVED, shaken), (None, GRADIENT, shaken)]
+            found += [(None, name, 0.25) for name in set(CHANCE.values())]
+            at = {"arm": arm, "seed": seed, "images_seen": 100, "penalty": weight}
+            rows += [{**at, "labels": labels, "instrument": name, "value": value} for labels, name, value in found]
+    return make_table(rows, EXPERIMENT.columns)
 
 
 def verdicts(table: pl.DataFrame) -> dict[str, str]:
-    return {each["claim"]: each["verdict"] for each in judge_all(SOFT, table, "s", "e", "full")}
+    return {each["claim"]: each["verdict"] for each in judge_all(EXPERIMENT.claims, table, "s", "e", "full")}
 
 
 def test_a_penalty_that_helps_holds_every_claim() -> None:
@@ -76,34 +76,36 @@ def test_recall_that_is_chance_is_no_gain() -> None:
 def test_what_was_not_measured_is_not_judged() -> None:
     assert set(verdicts(table_of(HELPED, seeds=4)).values()) == {"undecided"}
     some = {weight: model for weight, model in HELPED.items() if weight != 0}
-    judged = {each["claim"]: each for each in judge_all(SOFT, table_of(some), "s", "e", "full")}
+    judged = {each["claim"]: each for each in judge_all(EXPERIMENT.claims, table_of(some), "s", "e", "full")}
     assert judged["SF2b"]["note"] == "no penalty, or no network without one, was measured"
     assert judged["SF2"]["verdict"] == "holds"
     few: Models = {weight: HELPED[weight] for weight in (0, 10)}
     assert verdicts(table_of(few))["SF1"] == verdicts(table_of(few))["SF4"] == "undecided"
-    assert set(verdicts(make_table([])).values()) == {"undecided"}
+    assert set(verdicts(make_table([], EXPERIMENT.columns)).values()) == {"undecided"}
 
 
-def test_weights_are_read_off_the_names_of_arms() -> None:
+def test_weights_are_a_column() -> None:
     table = table_of(HELPED)
     assert weights(table) == [0, 0.1, 1, 10]
-    assert weight_of(LOCAL) is None
     assert beyond(table, soft_arm(0))[0] == pytest.approx(0.6 - 0.02 * (2 + 4 + 6 + 10) / 4)
 
 
 @pytest.mark.parametrize("budget", ["smoke", "laptop", "full"])
 def test_without_a_penalty_it_is_the_run_of_length(budget: str) -> None:
-    arms, known = EXPERIMENT.budgets[budget].arms, length.EXPERIMENT.budgets[budget].arms  # type: ignore[index]
+    arms, known = EXPERIMENT.budgets[budget].arms, LENGTH.budgets[budget].arms  # type: ignore[index]
     assert arms[soft_arm(0)].address == known["2 1-3"].address
     assert arms[LOCAL].address == known["2L 1-3"].address
     plain = arms[soft_arm(0)]
     assert isinstance(plain, ScenesRun)
+    of_arm = EXPERIMENT.arm_columns(arms)
+    assert of_arm[LOCAL]["penalty"] is None
     for arm, run in arms.items():
         run.check()
         assert isinstance(run, ScenesRun)
-        if weight_of(arm):
+        if weight := of_arm[arm]["penalty"]:
+            assert arm == soft_arm(weight)
             assert run.penalty is not None
-            assert (run.penalty.weight, run.locality) == (weight_of(arm), plain.locality)
+            assert (run.penalty.weight, run.locality) == (weight, plain.locality)
             assert run.locality is not None
             assert run.penalty.reach == run.locality.reach  # what is penalised is what C calls far
             assert run.replace(penalty=None, machine=plain.machine and plain.machine.model_dump()) == plain
@@ -140,4 +142,6 @@ def test_the_figure_shows_every_weight_and_is_drawn_from_any_part() -> None:
     part = EXPERIMENT.draw(table_of({1: (3, 0.5)}, seeds=1).filter(pl.col("instrument") == RECALL), config)
     assert "not measured" in words(part["figure"].figure)
     assert render(part["figure"].figure)
-    assert "no penalty was measured" in words(EXPERIMENT.draw(make_table([]), config)["figure"].figure)
+    assert "no penalty was measured" in words(
+        EXPERIMENT.draw(make_table([], EXPERIMENT.columns), config)["figure"].figure
+    )

@@ -111,9 +111,9 @@ def test_light_is_that_of_the_ray_caster(factors, reference):
     drew, cast = reference["pictures"].float() / 127.5 - 1, SceneWorld(pixels=64).render(factors[1:3])
     assert drew.shape == cast.shape
     assert (drew.mean((2, 3)) - cast.mean((2, 3))).abs().max() < 0.06  # as bright, in each colour
-    apart = (drew - cast).square().mean((1, 2, 3))
-    assert (apart < 0.25 * (drew - cast.flip(3)).square().mean((1, 2, 3))).all()
-    assert (apart < 0.25 * (drew - cast.flip(0)).square().mean((1, 2, 3))).all()
+    off = (drew - cast).square().mean((1, 2, 3))
+    assert (off < 0.25 * (drew - cast.flip(3)).square().mean((1, 2, 3))).all()
+    assert (off < 0.25 * (drew - cast.flip(0)).square().mean((1, 2, 3))).all()
 
 
 def test_blender_draws_the_reference_again(factors, reference):

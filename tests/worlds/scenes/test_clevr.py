@@ -45,7 +45,7 @@ def test_scenes_and_images_are_as_they_were_written(copied, layout):
             assert read.centres[row, slot].tolist() == pytest.approx([across * 64 / width, down * 64 / height])
 
 
-def test_centres_are_those_of_a_scene_whose_jitter_is_told(copied):
+def test_centres_are_those_of_a_scene_whose_jitter_is_stated(copied):
     folder, path, _ = copied("generated")
     content = json.loads(path.read_text())
     for scene, described in zip(content["scenes"], drawn()[1], strict=True):
@@ -126,7 +126,7 @@ def test_resized_images_are_made_again_for_other_images(copied):
     assert clevr.read(folder, WORLD).pixels[1].reshape(-1, 3).mean(0).tolist() == [255, 0, 0]
 
 
-def test_an_empty_folder_is_told_what_belongs_there(tmp_path):
+def test_an_empty_folder_says_what_belongs_there(tmp_path):
     with pytest.raises(UserError, match=r"put scenes/CLEVR_val_scenes.json and images/val there") as caught:
         clevr.read(tmp_path, WORLD, split="val")
     assert clevr.FOLDER_VARIABLE in str(caught.value)

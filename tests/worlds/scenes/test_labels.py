@@ -32,8 +32,8 @@ def test_a_list_holds_every_labelled_place_once(order: str, slots: int) -> None:
     config = LabelConfig(form="list", order=order, slots=slots)
     label = config.encode(PLACES, PRESENT, 16, KEY).reshape(2, slots, 3)
     for row, places, present in zip(label, PLACES, PRESENT, strict=True):
-        told = sorted(tuple(slot[:2].tolist()) for slot in row if slot[2] == 1)
-        assert told == sorted(tuple(place.tolist()) for place in places[present] / 8 - 1)
+        labelled = sorted(tuple(slot[:2].tolist()) for slot in row if slot[2] == 1)
+        assert labelled == sorted(tuple(place.tolist()) for place in places[present] / 8 - 1)
         assert (row[row[:, 2] == 0] == 0).all()
     if order == "fixed":
         assert torch.equal(label[0, :3, :2], PLACES[0] / 8 - 1)
@@ -51,15 +51,15 @@ def test_shuffled_objects_use_all_slots_evenly() -> None:
     assert more_places_than_slots.reshape(3000, 2, 3)[..., 2].sum(1).unique().tolist() == [0, 2]
 
 
-def test_one_of_the_objects_is_told() -> None:
+def test_one_of_the_objects_is_labelled() -> None:
     key = seeds.keys(2, "k", torch.arange(2000))
     present = torch.tensor([True, False, True, True]).expand(2000, 4)
-    told = LabelConfig(told="one").chosen(present, key)
-    assert (told.sum(1) == 1).all()
-    assert (told & ~present).sum() == 0
-    assert (told.float().mean(0) - torch.tensor([1, 0, 1, 1]) / 3).abs().max() < 0.04
+    labelled = LabelConfig(labelled="one").chosen(present, key)
+    assert (labelled.sum(1) == 1).all()
+    assert (labelled & ~present).sum() == 0
+    assert (labelled.float().mean(0) - torch.tensor([1, 0, 1, 1]) / 3).abs().max() < 0.04
     assert torch.equal(LabelConfig().chosen(present, key), present)
-    none = LabelConfig(told="one").chosen(torch.zeros(2, 4, dtype=torch.bool), key[:2])
+    none = LabelConfig(labelled="one").chosen(torch.zeros(2, 4, dtype=torch.bool), key[:2])
     assert none.sum() == 0
 
 

@@ -90,7 +90,7 @@ def test_far_from_objects_the_ground_is_as_if_there_were_none() -> None:
     assert empty[:, 40].mean() > empty[:, 0].mean() + 0.2  # and darker far away
 
 
-def test_colours_are_told_apart_and_metal_shines() -> None:
+def test_colours_differ_and_metal_shines() -> None:
     for name, channel in (("red", 0), ("green", 1), ("blue", 2)):
         middle = picture(thing(0, 0, color=name), side=33)[:, 14, 16]
         assert int(middle.argmax()) == channel

@@ -119,8 +119,8 @@ def test_discs_are_exact() -> None:
 def test_discs_do_not_touch() -> None:
     scene = DISCS.scene(draw(DISCS, [12] * 50))
     place = torch.stack([scene.x, scene.y], 2)
-    apart = torch.cdist(place, place) + 10 * torch.eye(12)
-    assert apart.min() >= 2 * DISCS.disc_radius + DISCS.gap - 1e-4
+    distance = torch.cdist(place, place) + 10 * torch.eye(12)
+    assert distance.min() >= 2 * DISCS.disc_radius + DISCS.gap - 1e-4
     assert place.abs().max() <= 3
 
 

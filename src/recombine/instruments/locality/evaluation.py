@@ -1,10 +1,11 @@
-"""How local a model of scenes is while it draws four objects (Bradley 2026, Fig 2): where it is looked at, and how.
+"""How local a model of scenes is while it draws four objects (Bradley 2026, Fig 2): where that is measured, and how.
 
-A model is asked for scenes with `labels` labels, at layouts that all models share, and looked at on its way: x is the
-sample's own trajectory at some noise levels of the sampler (a model that is told one object has no real images of four
-labelled ones, and the trajectory is what the model meets when it draws them). Pixels are those at the centres of the
-labelled objects. L_i are the labels within `reach` cells of the cell of pixel i, the field of Exps 2L and 3L, so a
-network that is local by construction has C = 1 exactly. What is read is defined in `locality`.
+A model draws scenes with `labels` labels, at layouts that all models share, and is measured on its way: x is the
+sample's own trajectory at some noise levels of the sampler (a model trained with one label an image has no real images
+of four labelled objects, and the trajectory is the input it gets when it draws them). Pixels are those at the centres
+of the labelled objects. L_i are the labels within `reach` cells of the cell of pixel i, the receptive field of Exps 2L
+and 3L, so a network that is local by construction has C = 1 exactly. The quantities are defined in
+`locality.gradients`.
 """
 
 from __future__ import annotations
@@ -16,24 +17,23 @@ from typing import TYPE_CHECKING
 import torch
 from pydantic import Field
 
-from recombine.diffusion.samplers import SamplerConfig, sample
-from recombine.diffusion.schedules import Schedule
+from recombine.diffusion.samplers import sample
 from recombine.instruments.locality.gradients import (
-    READINGS,
+    WAYS,
     At,
-    PixelLocality,
     Prompts,
     Views,
     conditional_locality,
     grid_prompts,
+    level_rows,
     list_prompts,
+    locality_row,
     pixel_locality,
 )
-from recombine.instruments.observation import Denoise, Row
-from recombine.instruments.scenes.evaluation import layouts, prompts
+from recombine.instruments.observation import Row
+from recombine.instruments.scenes.evaluation import Sampling, layouts
 from recombine.settings import Settings
 from recombine.worlds.scenes.labels import SLOT, LabelConfig
-from recombine.worlds.scenes.world import SceneWorld
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,10 +46,10 @@ PATCHED = {"cpu": 1 << 15, "cuda": 1 << 22}  # pixels of all patches of a batch:
 OFFERED = 64  # layouts whose places conditions are moved to: only where objects occur
 
 
-class LocalityLook(Settings):
-    """How much of a model is looked at, and when."""
+class LocalityProbe(Settings):
+    """How much of a model is measured, and when."""
 
-    looks: int = Field(default=3, ge=1, description="milestones at which locality is read, the last included")
+    points: int = Field(default=3, ge=1, description="milestones at which locality is measured, the last included")
     labels: int = Field(default=4, ge=2, description="of a prompt")
     prompts: int = Field(default=16, ge=1, le=OFFERED)
     levels: int = Field(default=8, ge=1, description="noise levels: the middles of so many parts of the sampling grid")
@@ -58,69 +58,45 @@ class LocalityLook(Settings):
     local_gradients: int = Field(default=2, ge=1, description="the same for patch networks, where they cost far more")
 
 
-def locality_rows(
-    model: NetworkDenoiser,  # in float32 and eval mode
-    look: LocalityLook,
-    world: SceneWorld,
-    labels: LabelConfig,
-    schedule: Schedule,
-    sampler: SamplerConfig,
-    seed: int,
-    device: torch.device,
-) -> list[Row]:
-    """Everything that is read of a network; nodes are noise levels, and "all"."""
+def locality_rows(model: NetworkDenoiser, probe: LocalityProbe, sampling: Sampling) -> list[Row]:
+    """Everything that is measured of a network in float32 and eval mode; `sampling` is its own."""
     from recombine.denoisers.local import LocalNetwork
 
-    network, gradients, batch = model.network, look.gradients, None
-    if isinstance(network, LocalNetwork):  # asked for the patches of the pixels alone
-        gradients = look.local_gradients
-        batch = max(1, PATCHED[device.type] // (look.labels * network.side**2))
-    views, asked = own_views(model.denoise, look, world, labels, schedule, sampler, seed, device)
+    network, gradients, batch = model.network, probe.gradients, None
+    if isinstance(network, LocalNetwork):  # only the patches of the pixels are computed
+        gradients = probe.local_gradients
+        batch = max(1, PATCHED[sampling.device.type] // (probe.labels * network.side**2))
+    views, asked = own_views(probe, sampling)
     with _whole_float32():
-        return read_locality(model.denoise_at, look, views, asked, world.pixels // labels.grid, gradients, batch=batch)
+        return measure_locality(model.denoise_at, probe, views, asked, sampling.cell, gradients, batch=batch)
 
 
-def own_views(
-    denoise: Denoise,
-    look: LocalityLook,
-    world: SceneWorld,
-    labels: LabelConfig,
-    schedule: Schedule,
-    sampler: SamplerConfig,
-    seed: int,
-    device: torch.device,
-) -> tuple[Views, Prompts]:
-    """Samples on their way, and the labels that they were asked for with each one removed or moved."""
-    condition, key, places, present = prompts(world, labels, look.labels, look.prompts, seed)
+def own_views(probe: LocalityProbe, sampling: Sampling) -> tuple[Views, Prompts]:
+    """Samples on their way, and their labels with each one removed or moved."""
+    world, device = sampling.world, sampling.device
+    condition, key, places, present = sampling.prompts(probe.labels, probe.prompts)
     condition = condition.to(device)
-    offered = _present(*layouts(world, look.labels, OFFERED, seed)).flatten(0, 1)  # [m, 2]
-    x, sigma, _ = way(denoise, sampler, schedule, world.image_shape, condition, key.to(device), look.levels)
+    offered = _present(*layouts(world, probe.labels, OFFERED, sampling.seed)).flatten(0, 1)  # [m, 2]
+    x, sigma, _ = trajectory(sampling, condition, key.to(device), probe.levels)
     views = Views(x, sigma, condition, pixels_at(_present(places, present), world.pixels).to(device))
-    return views, prompts_of(condition, labels, world.pixels, offered.to(device))
+    return views, prompts_of(condition, sampling.labels, world.pixels, offered.to(device))
 
 
-def way(
-    denoise: Denoise,
-    sampler: SamplerConfig,
-    schedule: Schedule,
-    shape: tuple[int, int, int],
-    condition: Tensor,
-    key: Tensor,
-    levels: int,
-) -> tuple[Tensor, Tensor, Tensor]:
+def trajectory(sampling: Sampling, condition: Tensor, key: Tensor, levels: int) -> tuple[Tensor, Tensor, Tensor]:
     """Samples on their way, at the middles of so many parts of the grid, and at its end.
 
     # [S, n, C, H, W], [S], [n, C, H, W]
     """
-    levels = min(levels, sampler.steps)
-    steps = [int((i + 0.5) * sampler.steps / levels) for i in range(levels)]
+    how = sampling.sampler
+    levels = min(levels, how.steps)
+    steps = [int((i + 0.5) * how.steps / levels) for i in range(levels)]
     passed: dict[int, tuple[float, Tensor]] = {}
 
     def keep(step: int, sigma: float, x: Tensor, _: Tensor) -> None:
         if step in steps:
             passed[step] = sigma, x.float().clone()
 
-    end = sample(denoise, sampler, schedule, shape, condition, key, keep)
+    end = sample(sampling.denoise, how, sampling.schedule, sampling.world.image_shape, condition, key, keep)
     sigma = torch.tensor([passed[step][0] for step in steps], dtype=torch.float32, device=condition.device)
     return torch.stack([passed[step][1] for step in steps]), sigma, end
 
@@ -130,46 +106,40 @@ def pixels_at(places: Tensor, side: int) -> Tensor:
     return places.floor().long().clamp(0, side - 1).flip(-1)
 
 
-def read_locality(
-    at: At,
-    look: LocalityLook,
-    views: Views,
-    asked: Prompts,
-    cell: int,  # pixels of its side
-    gradients: int,  # prompts that they are taken of
-    readings: Sequence[str] = READINGS,
-    batch: int | None = None,
-) -> list[Row]:
-    """Rows of pixel and conditional locality of any denoiser; "gradient" only if its answer has one to the label."""
-    radius = (look.reach + 0.5) * cell
+def measure_locality(
+    at: At, probe: LocalityProbe, views: Views, asked: Prompts, cell: int, gradients: int,
+    ways: Sequence[str] = WAYS, batch: int | None = None,
+) -> list[Row]:  # fmt: skip
+    """Rows of pixel and conditional locality of any denoiser; "gradient" only if its answer has one to the label.
+
+    `cell` is the side of a cell in pixels, `gradients` the number of prompts that gradients are taken of.
+    """
+    radius = (probe.reach + 0.5) * cell
     some, some_asked = _first(views, gradients), _first_prompts(asked, gradients)
-    rows = _pixel_rows(pixel_locality(at, some, batch), some, cell, look.reach)
-    changed = tuple(reading for reading in readings if reading != "gradient")
+    rows = _pixel_rows(at, some, cell, probe.reach, batch)
+    changed = tuple(way for way in ways if way != "gradient")
     if changed:
         rows += conditional_locality(at, views, asked, radius, changed, batch).rows()
-    if "gradient" in readings:
+    if "gradient" in ways:
         found = conditional_locality(at, some, some_asked, radius, ("gradient",), batch).rows()
         rows += [row | {"instrument": row["instrument"].replace(".C.chance", ".gradient.C.chance")} for row in found]
     return [row | {"instrument": f"{PREFIX}{row['instrument']}"} for row in rows]
 
 
-def _pixel_rows(found: PixelLocality, views: Views, cell: int, reach: int) -> list[Row]:
+def _pixel_rows(at: At, views: Views, cell: int, reach: int, batch: int | None) -> list[Row]:
     """P_r, the half radius in cells, and how much of G lies beyond all pixels of a patch of 2 reach + 1 cells."""
-    readings = {f"pixels.P{r}": found.within([r * cell])[..., 0].nanmean(1) for r in RADII}
-    readings["pixels.half radius"] = found.half_radius().nanmean(1) / cell
-    readings["pixels.beyond"] = 1 - found.within([(reach + 1) * cell - 1])[..., 0].nanmean(1)
-    rows = [_row(f"sigma={sigma:.4g}", name, value[i])
-            for name, value in readings.items() for i, sigma in enumerate(found.sigma)]  # fmt: skip
-    rows += [_row("all", name, value.nanmean()) for name, value in readings.items()]
-    side = views.x.shape[3]
-    for r in RADII:  # the share of the image that lies within r: P_r if all pixels mattered alike
+    found, side, rows = pixel_locality(at, views, batch), views.x.shape[3], list[Row]()
+
+    def within(radius: int) -> Tensor:
+        return found.within([radius])[..., 0].nanmean(1)  # [S]
+
+    for r in RADII:
         near = (views.pixels + r * cell).clamp(max=side - 1) - (views.pixels - r * cell).clamp(min=0) + 1
-        rows.append(_row("all", f"pixels.P{r}.chance", (near.prod(2) / side**2).mean()))
-    return rows
-
-
-def _row(node: str, instrument: str, value: Tensor) -> Row:
-    return {"node": node, "instrument": instrument, "value": float(value) if bool(value.isfinite()) else None}
+        chance = (near.prod(2) / side**2).mean()  # P_r if all pixels mattered alike
+        of_radius = [*level_rows(found.sigma, "pixels.P", within(r * cell)), locality_row("pixels.P.chance", chance)]
+        rows += [row | {"radius": r} for row in of_radius]
+    rows += level_rows(found.sigma, "pixels.half radius", found.half_radius().nanmean(1) / cell)
+    return rows + level_rows(found.sigma, "pixels.beyond", 1 - within((reach + 1) * cell - 1))
 
 
 def prompts_of(condition: Tensor, labels: LabelConfig, pixels: int, offered: Tensor) -> Prompts:
@@ -194,8 +164,8 @@ def _present(places: Tensor, present: Tensor) -> Tensor:
 
 
 def _first(views: Views, count: int) -> Views:
-    told = None if views.condition is None else views.condition[:count]
-    return Views(views.x[:, :count], views.sigma, told, views.pixels[:count])
+    condition = None if views.condition is None else views.condition[:count]
+    return Views(views.x[:, :count], views.sigma, condition, views.pixels[:count])
 
 
 def _first_prompts(asked: Prompts, count: int) -> Prompts:
@@ -205,7 +175,7 @@ def _first_prompts(asked: Prompts, count: int) -> Prompts:
 
 @contextmanager
 def _whole_float32() -> Iterator[None]:
-    """On a GPU, without the shortened factors of TF32: small differences are what is read."""
+    """On a GPU, without the shortened factors of TF32: small differences are what is measured."""
     before = torch.backends.cudnn.allow_tf32
     torch.backends.cudnn.allow_tf32 = False
     try:

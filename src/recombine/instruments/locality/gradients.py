@@ -10,14 +10,14 @@ of that paper's measurements are not known; these are (the first after Niedoba e
 
 |k - i| is the Chebyshev distance: a square of 2 r + 1 pixels, cut off at the border. It is D and not the score, whose
 -1 / sigma^2 at k = i would hide the rest. A denoiser must answer for each image of a batch alone (a network in eval
-mode), in float32 and, where gradients are taken, differentiably. What it answers at the pixels looked at is enough
+mode), in float32 and, where gradients are taken, differentiably. Its answer at the pixels of the measurement is enough
 (`NetworkDenoiser.denoise_at`); `everywhere` makes that of one that answers whole images.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FLOOR = 1e-4  # a sum of A over conditions below this is noise: an eightieth of one of 256 grey steps
 ENTRIES = {"cpu": 1 << 15, "cuda": 1 << 19}  # pixels of all images of a batch: 8 of 64 px, or 128
-READINGS = ("removed", "moved", "gradient")
+WAYS = ("removed", "moved", "gradient")
 
 # of pixels [n, p, 2], x, sigma, condition: [n, p, C]
 At: TypeAlias = "Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]"
@@ -46,7 +46,7 @@ def everywhere(denoise: Denoise) -> At:
 
 @dataclass(frozen=True)
 class Views:
-    """Where a denoiser is looked at: images at several noise levels, what it is told, and pixels of each image."""
+    """Where a denoiser is measured: images at several noise levels, their conditions, and pixels of each image."""
 
     x: Tensor  # [S, n, C, H, W] noised images, or samples on their way
     sigma: Tensor  # [S]
@@ -66,8 +66,8 @@ class Views:
 
     def at(self, level: Tensor, image: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """x, sigma and condition of these pairs of level and image."""
-        told = None if self.condition is None else self.condition[image]
-        return self.x[level, image], self.sigma[level].to(self.x.dtype), told
+        condition = None if self.condition is None else self.condition[image]
+        return self.x[level, image], self.sigma[level].to(self.x.dtype), condition
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Prompts:
 
     removed: Tensor  # [n, J, K] the label with condition j taken out
     moved: Tensor  # [n, J, K] the label with condition j at `far`
-    entries: Tensor  # [n, J, K] bool: the numbers of the label that tell condition j
+    entries: Tensor  # [n, J, K] bool: the numbers of the label that state condition j
     present: Tensor  # [n, J] bool: a label may hold fewer than J conditions
     places: Tensor  # [n, J, 2] row and column of each condition, in pixels
     far: Tensor  # [n, 2] of the places on offer, the one whose nearest condition is farthest
@@ -148,10 +148,12 @@ class PixelLocality:
         return (share < 0.5).sum(-1).double().masked_fill(share[..., -1].isnan(), torch.nan)
 
     def rows(self, radii: Sequence[int]) -> list[Row]:
-        """Means over pixels at each noise level, and over all levels."""
-        readings = {f"pixels.P{r}": self.within([r])[..., 0].nanmean(1) for r in radii}
-        readings["pixels.half radius"] = self.half_radius().nanmean(1)
-        return _rows(self.sigma, readings, {name: value.nanmean() for name, value in readings.items()})
+        """Means over pixels at each noise level and over all; column `radius` has the r of P_r, in pixels."""
+        rows = [row | {"radius": r} for r in radii for row in level_rows(self.sigma, "pixels.P", self._mean_within(r))]
+        return rows + level_rows(self.sigma, "pixels.half radius", self.half_radius().nanmean(1))
+
+    def _mean_within(self, radius: int) -> Tensor:
+        return self.within([radius])[..., 0].nanmean(1)
 
 
 def pixel_locality(at: At, views: Views, batch: int | None = None) -> PixelLocality:
@@ -178,27 +180,27 @@ def heat_maps(at: At, views: Views, batch: int | None = None) -> Tensor:
 class ConditionalLocality:
     """A of each condition at each pixel, by each way to ask.
 
-    "removed": the condition is taken out; "moved": it is put far away (no reading at a pixel that this place is near);
-    "gradient": sum |d D_i / d label| over the colours of i and the numbers of the label that tell the condition.
+    "removed": the condition is taken out; "moved": it is put far away (not measured at a pixel near that place);
+    "gradient": sum |d D_i / d label| over the colours of i and the numbers of the label that state the condition.
     """
 
     sigma: Tensor  # [S]
-    influence: dict[str, Tensor]  # [S, n, p, J]; NaN where there is no reading
+    influence: dict[str, Tensor]  # [S, n, p, J]; NaN where it is not measured
     near: Tensor  # [n, p, J] bool: condition j is in L_i
     present: Tensor  # [n, J] bool
 
-    def total(self, reading: str) -> Tensor:
+    def total(self, way: str) -> Tensor:
         """The sum of A over conditions, mean over images and pixels.  # [S]"""
-        return self.influence[reading].sum(3).flatten(1).nanmean(1)
+        return self.influence[way].sum(3).flatten(1).nanmean(1)
 
-    def share(self, reading: str, floor: float = FLOOR) -> Tensor:
+    def share(self, way: str, floor: float = FLOOR) -> Tensor:
         """C at each noise level, images and pixels weighted by A; NaN where the total is below `floor`.  # [S]"""
-        near = (self.influence[reading] * self.near).sum(3).flatten(1).nanmean(1)
-        return (near / self.total(reading)).masked_fill(self.total(reading) < floor, torch.nan)
+        near = (self.influence[way] * self.near).sum(3).flatten(1).nanmean(1)
+        return (near / self.total(way)).masked_fill(self.total(way) < floor, torch.nan)
 
-    def overall(self, reading: str, floor: float = FLOOR) -> Tensor:
+    def overall(self, way: str, floor: float = FLOOR) -> Tensor:
         """C over all noise levels, weighted by A; those below `floor` count as nothing.  # []"""
-        share, total = self.share(reading, floor), self.total(reading)
+        share, total = self.share(way, floor), self.total(way)
         return (share * total).nansum() / total[~share.isnan()].sum()
 
     def chance(self) -> Tensor:
@@ -207,30 +209,31 @@ class ConditionalLocality:
 
     def rows(self, floor: float = FLOOR) -> list[Row]:
         """C and the total at each noise level, and C over all of them."""
-        readings = {f"conditions.{name}.C": self.share(name, floor) for name in self.influence}
-        readings |= {f"conditions.{name}.total": self.total(name) for name in self.influence}
-        overall = {f"conditions.{name}.C": self.overall(name, floor) for name in self.influence}
-        return _rows(self.sigma, readings, overall | {"conditions.C.chance": self.chance()})
+        rows = []
+        for way in self.influence:
+            rows += level_rows(self.sigma, f"conditions.{way}.C", self.share(way, floor), self.overall(way, floor))
+            rows += level_rows(self.sigma, f"conditions.{way}.total", self.total(way))[:-1]  # no mean over all levels
+        return [*rows, locality_row("conditions.C.chance", self.chance())]
 
 
 def conditional_locality(
-    at: At, views: Views, prompts: Prompts, radius: float, readings: Sequence[str] = READINGS,
+    at: At, views: Views, prompts: Prompts, radius: float, ways: Sequence[str] = WAYS,
     batch: int | None = None,
 ) -> ConditionalLocality:  # fmt: skip
     """A of every condition at every pixel of the views; L_i holds the conditions within `radius` pixels of i."""
-    if not radius >= 0 or not set(readings) <= set(READINGS):
-        raise UserError(f"readings {tuple(readings)} within {radius} px: give some of {READINGS} and 0 or more pixels")
+    if not radius >= 0 or not set(ways) <= set(WAYS):
+        raise UserError(f"ways {tuple(ways)} within {radius} px: give some of {WAYS} and 0 or more pixels")
     if views.condition is None or views.condition.shape != prompts.removed[:, 0].shape:
         raise UserError("prompts and views must be of the same labels, one for each image")
     influence = {}
-    for reading, labels in (("removed", prompts.removed), ("moved", prompts.moved)):
-        if reading in readings:
-            told = torch.cat([views.condition[:, None], labels], 1)  # [n, 1 + J, K]
-            influence[reading] = _changes(at, views, told, prompts.present, batch)
+    for way, labels in (("removed", prompts.removed), ("moved", prompts.moved)):
+        if way in ways:
+            asked = torch.cat([views.condition[:, None], labels], 1)  # [n, 1 + J, K]
+            influence[way] = _changes(at, views, asked, prompts.present, batch)
     if "moved" in influence:
         beside = (prompts.far[:, None] - views.pixels).abs().amax(2) <= radius  # [n, p]
         influence["moved"] = influence["moved"].masked_fill(beside[..., None].cpu(), torch.nan)
-    if "gradient" in readings:
+    if "gradient" in ways:
         slopes = [
             torch.einsum("bpk,bjk->bpj", slope.double(), prompts.entries[image].double()).cpu()
             for _, image, slope in _gradients(at, views, batch, to_label=True)
@@ -241,15 +244,15 @@ def conditional_locality(
 
 
 @no_grad
-def _changes(at: At, views: Views, told: Tensor, present: Tensor, batch: int | None) -> Tensor:
-    """|D told the first - D told each other label of [n, 1 + J, K]| at all pixels, 0 if absent.  # [S, n, p, J]"""
+def _changes(at: At, views: Views, labels: Tensor, present: Tensor, batch: int | None) -> Tensor:
+    """|D given the first - D given each other label of [n, 1 + J, K]| at all pixels, 0 if absent.  # [S, n, p, J]"""
     asked = torch.cat([torch.ones_like(present[:, :1]), present], 1)  # [n, 1 + J]
     which = asked.expand(len(views.x), -1, -1).nonzero()  # [N, 3]
     said = views.x.new_zeros(len(views.x), *asked.shape, views.pixels.shape[1], views.x.shape[2])
     for part in torch.split(which, _at_once(views, batch)):
         level, image, label = part.unbind(1)
         x, sigma, _ = views.at(level, image)
-        said[level, image, label] = at(views.pixels[image], x, sigma, told[image, label]).to(said)
+        said[level, image, label] = at(views.pixels[image], x, sigma, labels[image, label]).to(said)
     change = (said[:, :, 1:] - said[:, :, :1]).double().square().sum(4).sqrt() * present[..., None]  # [S, n, J, p]
     return change.transpose(2, 3).cpu()
 
@@ -266,11 +269,11 @@ def _gradients(at: At, views: Views, batch: int | None, to_label: bool) -> Itera
     for pair in torch.split(torch.arange(levels * count, device=views.x.device), limit):
         copies = max(n for n in range(1, 1 + min(tasks, limit // len(pair))) if tasks % n == 0)
         level, image = (part.repeat_interleave(copies) for part in (pair // count, pair % count))
-        x, sigma, told = views.at(level, image)
+        x, sigma, condition = views.at(level, image)
         x = x if x.is_cuda else x.contiguous(memory_format=torch.channels_last)  # half as fast again on a CPU
-        given = (told if to_label and told is not None else x).requires_grad_()
+        given = (condition if to_label and condition is not None else x).requires_grad_()
         with torch.enable_grad():
-            said = at(views.pixels[image], x, sigma, told)  # [b copies, p, C]
+            said = at(views.pixels[image], x, sigma, condition)  # [b copies, p, C]
         if not said.requires_grad:
             raise UserError("this denoiser has no gradient: give one that is differentiable, outside of no_grad")
         shape = x.shape[2:] if given is x else given.shape[1:]
@@ -289,7 +292,7 @@ def _gradients(at: At, views: Views, batch: int | None, to_label: bool) -> Itera
 
 def _at_once(views: Views, batch: int | None) -> int:
     if batch is not None and batch < 1:
-        raise UserError(f"batch = {batch}: look at one image or more at once")
+        raise UserError(f"batch = {batch}: take one image or more at once")
     return batch or max(1, ENTRIES[views.x.device.type] // views.x[0, 0, 0].numel())
 
 
@@ -303,11 +306,12 @@ def _by_distance(heat: Tensor, pixels: Tensor) -> Tensor:
     return rings.scatter_add_(2, away, heat.double().flatten(2))
 
 
-def _rows(sigma: Tensor, readings: Mapping[str, Tensor], overall: Mapping[str, Tensor]) -> list[Row]:
-    """Readings [S] of each noise level, and those of all levels; what is not a number has no value."""
-    found = [(f"sigma={s:.4g}", name, value[i]) for name, value in readings.items() for i, s in enumerate(sigma)]
-    found += [("all", name, value) for name, value in overall.items()]
-    return [
-        {"node": node, "instrument": name, "value": float(value) if math.isfinite(value) else None}
-        for node, name, value in found
-    ]
+def level_rows(sigma: Tensor, instrument: str, values: Tensor, overall: Tensor | None = None) -> list[Row]:
+    """A row for each noise level [S], and one for all levels, whose `sigma` is empty: their mean, or as given."""
+    rows = [locality_row(instrument, value, float(s)) for s, value in zip(sigma, values, strict=True)]
+    return [*rows, locality_row(instrument, values.nanmean() if overall is None else overall)]
+
+
+def locality_row(instrument: str, value: Tensor, sigma: float | None = None) -> Row:
+    """A row; what is not a number has no value."""
+    return {"sigma": sigma, "instrument": instrument, "value": float(value) if math.isfinite(value) else None}

@@ -1,7 +1,8 @@
-"""What is measured while a model of scenes trains: images asked for with 1 to K labels, and what is drawn at them."""
+"""What is measured while a model of scenes trains: samples with 1 to K labels, and what is drawn at the labels."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -9,9 +10,9 @@ import torch
 from pydantic import Field
 
 from recombine import seeds
-from recombine.diffusion.samplers import SamplerConfig
+from recombine.diffusion.samplers import SamplerConfig, sample
 from recombine.diffusion.schedules import Schedule
-from recombine.instruments.observation import Denoise, Observation, Row, drawn_by, sample_in_parts
+from recombine.instruments.observation import Denoise, Observation, Row, sample_in_parts
 from recombine.instruments.scenes.counting import calibrate_counting, count_rows
 from recombine.instruments.scenes.object_finder import Finder, FinderConfig, object_finder
 from recombine.worlds.scenes.labels import LabelConfig
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SceneEvaluation(Observation):
-    """Prompt with every number of labels, each at so many layouts that all models share."""
+    """Every number of labels, each at so many layouts that all models share."""
 
     kind: Literal["scenes"] = "scenes"
     counts: tuple[int, ...] = Field(default=tuple(range(1, 13)), min_length=1)
@@ -31,7 +32,7 @@ class SceneEvaluation(Observation):
     together: int = Field(default=64, ge=1, description="images sampled at once")
     finder: FinderConfig = FinderConfig()
     calibration_scenes: int = Field(
-        default=32, ge=1, description="real ones of each number that the finder is tried on"
+        default=32, ge=1, description="rendered ones of each number that the finder is tried on"
     )
 
     def tools(self, world: SceneWorld, device: str) -> Finder:
@@ -59,10 +60,37 @@ def layouts(world: SceneWorld, count: int, images: int, seed: int) -> tuple[Tens
     return world.centres(world.draw(torch.full((images,), count), key, loose=True))
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """How scenes of labels are drawn: by which denoiser, with which sampler, from which seed."""
+
+    denoise: Denoise
+    sampler: SamplerConfig
+    schedule: Schedule
+    world: SceneWorld
+    labels: LabelConfig
+    seed: int
+    device: torch.device
+
+    @property
+    def cell(self) -> int:
+        """Pixels along the side of a cell of the label grid."""
+        return self.world.pixels // self.labels.grid
+
+    def draw(self, condition: Tensor, key: Tensor) -> Tensor:
+        """An image of each condition, in one batch.  # [n, C, H, W] float32"""
+        condition, key = condition.to(self.device), key.to(self.device)
+        return sample(self.denoise, self.sampler, self.schedule, self.world.image_shape, condition, key).float()
+
+    def prompts(self, count: int, images: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """As `prompts`, of this world and seed."""
+        return prompts(self.world, self.labels, count, images, self.seed)
+
+
 def prompts(
     world: SceneWorld, labels: LabelConfig, count: int, images: int, seed: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Labels of all objects of these layouts, keys to sample with, and the places that are asked for.
+    """Conditions of these layouts with every object labelled, keys to sample with, and the labels' places.
 
     # [images, K], [images], [images, S, 2], [images, S]
     """
@@ -71,29 +99,13 @@ def prompts(
     return labels.encode(places, present, world.pixels, key), key, places, present
 
 
-def measure_scenes(
-    denoise: Denoise,
-    evaluation: SceneEvaluation,
-    how: SamplerConfig,
-    schedule: Schedule,
-    world: SceneWorld,
-    labels: LabelConfig,
-    finder: Finder,
-    seed: int,
-    device: torch.device,
-    suffix: str = "",
-) -> tuple[list[Row], Tensor]:
+def measure_scenes(sampling: Sampling, evaluation: SceneEvaluation, finder: Finder) -> tuple[list[Row], Tensor]:
     """Rows for every number of labels, and images of each.  # [counts, layouts, C, H, W]"""
-    rows, drawn = list[Row](), []
+    rows, drawn, s = list[Row](), [], sampling
     for count in evaluation.counts:
-        condition, key, places, present = prompts(world, labels, count, evaluation.layouts, seed)
-        together = evaluation.together
-        images = sample_in_parts(denoise, how, schedule, world.image_shape, condition, key, together, device)
-        rows += count_rows(finder.find(images), places, present, world.pixels / labels.grid)
+        condition, key, places, present = s.prompts(count, evaluation.layouts)
+        shape, together = s.world.image_shape, evaluation.together
+        images = sample_in_parts(s.denoise, s.sampler, s.schedule, shape, condition, key, together, s.device)
+        rows += count_rows(finder.find(images), places, present, s.world.pixels / s.labels.grid)
         drawn.append(images.cpu())
-    return drawn_by(rows, suffix), torch.stack(drawn)
-
-
-def node_of(count: int) -> str:
-    """How rows name a number of labels, as in `counting`."""
-    return f"{count:02d}"
+    return rows, torch.stack(drawn)

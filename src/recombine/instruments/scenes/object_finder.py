@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CHUNK = 256  # images read together: bounds the memory that activations take
-CANDIDATES = 96  # peaks of an image that are looked at
+CANDIDATES = 96  # peaks of an image that are considered
 INKED = 0.33  # a disc's least mean ink; the palest colour, grey, has 0.66, so half of a disc will do
 SEPARATE = 1.7  # radii between discs that are two; under it are holes that several discs leave, which look inked
 SHARPENINGS = 12  # each halves the distance to a disc's centre
@@ -112,7 +112,7 @@ class DiscFinder:
         return _best(score, places, SEPARATE * self.radius, self.most)
 
     def _sharpen(self, ink: Tensor, places: Tensor, axis: Tensor) -> Tensor:
-        """Move places [n, P, 2] to the centre of the ink around them, again and again."""
+        """Move places [n, P, 2] to the centre of the ink around them, in several rounds."""
         image = torch.arange(len(ink))[:, None, None, None]
         for _ in range(SHARPENINGS):
             x, y = places.unbind(2)  # [n, P] each

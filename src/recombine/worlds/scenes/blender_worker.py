@@ -119,7 +119,7 @@ def _mesh(bpy: Any, shape: str) -> Any:
     if shape in ("cube", "cylinder"):
         sharp = [edge for edge in form.edges if edge.calc_face_angle() > pi / 4]
         bmesh.ops.bevel(form, geom=sharp, offset=BEVEL, segments=4, profile=0.5, affect="EDGES")
-    flat = {"sphere": (), "cube": (0, 1, 2)}.get(shape, (2,))  # axes that flat faces look along
+    flat = {"sphere": (), "cube": (0, 1, 2)}.get(shape, (2,))  # axes normal to flat faces
     for face in form.faces:
         face.smooth = not any(abs(face.normal[axis]) > 0.9999 for axis in flat)
     form.to_mesh(mesh)

@@ -1,7 +1,7 @@
 """Real CLEVR (Johnson et al. 2017), as it is distributed or as its generator leaves it: one JSON of scenes, and images.
 
 Nothing is downloaded: a person puts the files into one folder. Images are squashed to a square once and kept beside the
-data, in `recombine-cache`. Where an object is in an image comes from CLEVR's own `pixel_coords`: it does not tell how
+data, in `recombine-cache`. Where an object is in an image comes from CLEVR's own `pixel_coords`: it does not say how
 far a camera was moved, so the scene's other numbers cannot say it exactly.
 """
 
@@ -37,7 +37,7 @@ _BEGIN = re.compile(r'"scenes"\s*:\s*\[')
 class Clevr:
     """Scenes of CLEVR, in the order of their JSON."""
 
-    factors: Tensor  # [n, F] of the world they were read for; how far camera and lamps were moved is 0 if not told
+    factors: Tensor  # [n, F] of the world they were read for; how far camera and lamps were moved is 0 if not stated
     centres: Tensor  # [n, most, 2]: across and down, in pixels of the square image
     present: Tensor  # [n, most] bool
     pixels: Pixels  # [n, side, side, 3], mapped from disk
@@ -212,7 +212,7 @@ def _square(path: Path, pixels: int) -> tuple[tuple[int, int], Pixels]:
             square = image.convert("RGB").resize((pixels, pixels), Image.Resampling.BICUBIC)
             return image.size, np.asarray(square)
     except Exception as error:  # a damaged file can raise almost anything
-        raise UserError(f"{path} is damaged or no PNG: get it again") from error
+        raise UserError(f"{path} is damaged or no PNG: get it once more") from error
 
 
 def _find(folder: Path, split: str) -> tuple[Path, Path]:

@@ -21,7 +21,7 @@ CAMERA = (7.4811, -6.5076, 5.3437)  # looks at the origin
 FOCAL = 35 / 32  # lens over the sensor's width
 ASPECT = 4 / 3  # of CLEVR's frame of 320 x 240; in a square picture it is squashed
 
-# x, y, z apart: arithmetic on them is faster than on one tensor [..., 3]
+# x, y, z separately: arithmetic on them is faster than on one tensor [..., 3]
 Vector: TypeAlias = "tuple[Tensor, Tensor, Tensor]"
 
 
@@ -95,7 +95,7 @@ class Solids:
         return own_x, own_y, z / self.radius - 1
 
     def window(self, camera: Camera, height: int, width: int) -> Tensor:
-        """The rays of a frame that may meet the solids, the same number for each of them.  # [m, q]"""
+        """The rays of a frame that may hit the solids, the same number for each of them.  # [m, q]"""
         one = torch.tensor([-1.0, 1.0], device=self.rows.device)
         x, y, z = self.radius * torch.cartesian_prod(one, one, one).T[:, None]  # [m, 8] each
         cosine, sine = self.ahead * self.radius, self.aside * self.radius

@@ -2,7 +2,7 @@
 
 An object's size is drawn first; then its place, until the place keeps its distance from every object that stands
 already: a gap between the two discs on the ground, and a margin along each of the camera's directions. After 50 places
-in vain the scene starts again from nothing. One step places one object in every unfinished scene, and its random
+in vain the scene starts over from nothing. One step places one object in every unfinished scene, and its random
 numbers depend on the scene's key and the step alone, so a scene is the same in any batch.
 """
 
@@ -83,12 +83,12 @@ class Scene:
 
 @dataclass(frozen=True)
 class Rules:
-    """How far apart objects stand, and how long a place is looked for."""
+    """How far objects are from each other, and how long a place is searched for."""
 
     gap: float  # between the discs that two objects cover on the ground
     margin: float  # between two centres, along right and along behind
     radii: tuple[float, ...] = RADII  # of the sizes
-    tries: int = 50  # places of one object before the scene starts again
+    tries: int = 50  # places of one object before the scene starts over
     restarts: int = 300  # of a scene before it counts as impossible
 
 

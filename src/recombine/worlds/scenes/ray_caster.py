@@ -1,8 +1,8 @@
 """A ray caster for CLEVR's scenes in plain tensors: batched, at any resolution, on a CPU or a GPU.
 
 Camera and lamps stand where CLEVR's base scene has them. The strengths of its lamps and its materials are chosen here
-so that pictures look like CLEVR's: light is linear, colours are CLEVR's numbers taken as reflectances, and the picture
-is encoded as sRGB at the end. A shadow has the shape of its solid, and an edge as wide as the lamp looks from there;
+so that pictures resemble CLEVR's: light is linear, colours are CLEVR's numbers taken as reflectances, and the picture
+is encoded as sRGB at the end. A shadow has the shape of its solid, and an edge as wide as the lamp seems from there;
 light does not bounce, but for a faint mirror image of ground and sky in metal.
 
 All scenes of a chunk are cast together. Objects are shaded once a ray, the smooth ground once a pixel; solids that a
@@ -90,7 +90,7 @@ def scenes_at_once(rays: int, device: torch.device) -> int:
 
 
 def _first_hit(solids: list[Solids], camera: Camera, height: int, width: int) -> tuple[Tensor, Tensor, Vector]:
-    """What each ray meets first, 0 for the ground or an object's slot from 1, and how deep.  # [n, R] each"""
+    """What each ray hits first, 0 for the ground or an object's slot from 1, and how deep.  # [n, R] each"""
     rays = camera.rays(height, width)
     depth = _ground_depth(camera, rays)
     owner = torch.zeros_like(depth, dtype=torch.int64)
@@ -110,7 +110,7 @@ def _ground_depth(camera: Camera, rays: Vector) -> Tensor:
 
 
 def _object_rays(owner: Tensor) -> tuple[Tensor, Tensor]:
-    """The rays that meet an object, filled up to equally many in every scene, and which are filling.  # [n, P] each"""
+    """The rays that hit an object, filled up to equally many in every scene, and which are filling.  # [n, P] each"""
     scenes, rays = torch.nonzero(owner, as_tuple=True)
     counts = torch.bincount(scenes, minlength=len(owner))
     rank = torch.arange(len(rays), device=owner.device) - (counts.cumsum(0) - counts)[scenes]
@@ -203,7 +203,7 @@ def _blocked(group: Solids, start: Vector, path: Vector, narrowest: float) -> Te
     if group.shape != "sphere":
         inside = torch.minimum(inside, (far - near) * dot(path, path).sqrt_() / 2)
     half = torch.tensor(LAMP_SIZES, device=near.device)[:, None] / 2
-    edge = (half * near).clamp_(min=narrowest)  # half of the lamp's width as it looks through the solid
+    edge = (half * near).clamp_(min=narrowest)  # half of the lamp's width as it seems through the solid
     cover = torch.addcdiv(half.new_tensor(0.5), group.radius[:, None] * inside, edge, value=0.5).clamp_(0, 1)
     return torch.where((far > 0) & (near < 1), cover, 0.0)
 

@@ -88,7 +88,7 @@ class SceneWorld(Source):
         return Scene.of(factors, self.most)
 
     def rules(self, loose: bool = False) -> Rules:
-        """How far apart objects stand; discs, which no camera looks at, keep no margin."""
+        """How far objects are from each other; discs, which have no camera, keep no margin."""
         gap = self.loose_gap if loose else self.gap
         if self.style == "discs":
             return Rules(gap, 0.0, radii=(self.disc_radius,) * len(SIZES))
@@ -211,7 +211,7 @@ class SceneWorld(Source):
         ]
 
     def from_description(self, scenes: list[dict[str, Any]]) -> Tensor:
-        """Factors of scenes in CLEVR's JSON; camera and lamps of which no jitter is told have none.  # [n, F]"""
+        """Factors of scenes in CLEVR's JSON; camera and lamps of which no jitter is stated have none.  # [n, F]"""
         factors = torch.zeros(len(scenes), width(self.most))
         for index, scene in enumerate(scenes):
             objects = scene.get("objects", [])
@@ -222,8 +222,8 @@ class SceneWorld(Source):
             numbers = [number for entry in objects for number in _columns(index, entry)]
             factors[index, : len(numbers)] = torch.tensor(numbers)
             camera, lamps = scene.get("camera_jitter", [0.0] * 3), scene.get("light_jitter", [[0.0] * 3] * 3)
-            told = is_numbers(camera, 3) and isinstance(lamps, list) and [is_numbers(lamp, 3) for lamp in lamps]
-            if told != [True] * 3:
+            stated = is_numbers(camera, 3) and isinstance(lamps, list) and [is_numbers(lamp, 3) for lamp in lamps]
+            if stated != [True] * 3:
                 raise UserError(f"scene {index} has a jitter that is not three numbers for camera and each of 3 lamps")
             factors[index, -12:] = torch.tensor([*camera, *(number for lamp in lamps for number in lamp)])
         return factors

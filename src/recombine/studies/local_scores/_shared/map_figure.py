@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from recombine.instruments.locality.maps import PixelMap
 
 LEAST = 1e-3  # of the largest gradient of a map: darkest
-FIELD = "#7fdfff"
+FRAME = "#7fdfff"
 
 
-def pixel_maps(maps: Mapping[str, PixelMap], fields: Mapping[str, tuple[int, int]]) -> Figure:
-    """Models down; what each draws, then its map at every noise level. `fields`: pixels of a cell, radius in cells."""
+def pixel_maps(maps: Mapping[str, PixelMap], frames: Mapping[str, tuple[int, int]], words: str = "") -> Figure:
+    """Models down; a sample, then its map at every noise level. `frames`: pixels of a cell, radius in cells."""
     levels = next(iter(maps.values())).sigma.tolist()
     with house_style():
         figure = Figure(figsize=(2.5 + 2.55 * (1 + len(levels)), 0.9 + 2.5 * len(maps)), layout="constrained")
@@ -33,27 +33,25 @@ def pixel_maps(maps: Mapping[str, PixelMap], fields: Mapping[str, tuple[int, int
             line[0].set_ylabel(name, rotation=0, ha="right", va="center", labelpad=10)
             strongest = max(float(found.influence.max()), 1e-12)
             for axes, heat, influence in zip(line[1:], found.heat.numpy(), found.influence.numpy(), strict=True):
-                scale = LogNorm(LEAST, 1)
-                axes.imshow(
-                    (heat / max(heat.max(), 1e-12)).clip(LEAST), cmap="magma", norm=scale, interpolation="nearest"
-                )
-                axes.add_patch(_field(found, *fields[name]))
+                shown = (heat / max(heat.max(), 1e-12)).clip(LEAST)
+                axes.imshow(shown, cmap="magma", norm=LogNorm(LEAST, 1), interpolation="nearest")
+                axes.add_patch(_frame(found, *frames[name]))
                 _mark(axes, found, influence / strongest)
-                axes.set_xlabel(
-                    "  ".join(f"{share:.2f}" for share in influence / max(influence.sum(), 1e-12)), fontsize=10
-                )
-        for axes, title in zip(panels[0], ["drawn", *(f"sigma = {sigma:.2g}" for sigma in levels)], strict=True):
+                shares = influence / max(influence.sum(), 1e-12)
+                axes.set_xlabel("  ".join(f"{share:.2f}" for share in shares), fontsize=10)
+        for axes, title in zip(panels[0], ["sample", *(f"sigma = {sigma:.2g}" for sigma in levels)], strict=True):
             axes.set_title(title, loc="center", fontsize=13)
         for axes in panels.flat:
             axes.set(xticks=[], yticks=[])
             axes.grid(False)
         put_caption(
             figure,
-            "Asked for four labels, in the layout of several where they stand farthest apart. Colour: the gradient "
-            "of the denoised image at the ringed pixel to every pixel, logarithmic, from a thousandth of its largest "
-            "value (black) to that (white); mean over noises. Crosses: labels, the brighter the more the pixel "
-            "changes when they are removed, alike in a row; below, each one's share of that, the pixel's own first. "
-            "Frame: what 2L and 3L can see.",
+            "Four labels, in the layout of several where they are farthest from each other. Colour: the gradient of "
+            "the denoised image at the ringed pixel to every pixel, logarithmic, from a thousandth of its largest "
+            "value (black) to that (white); mean over noises. Crosses: labels, the brighter the more the pixel changes "
+            "when they are removed; below, each one's share of that, the pixel's own label first. Frame: the receptive "
+            "field of 2L and 3L.",
+            words,
         )
     return figure
 
@@ -68,7 +66,7 @@ def _mark(axes: Axes, found: PixelMap, strength: np.ndarray) -> None:
         axes.plot(*spot, "x", color="white", markersize=8, markeredgewidth=1.9, alpha=bright)
 
 
-def _field(found: PixelMap, cell: int, radius: int) -> Rectangle:
+def _frame(found: PixelMap, cell: int, radius: int) -> Rectangle:
     row, column = ((found.pixel // cell - radius) * cell).tolist()
     side = (2 * radius + 1) * cell
-    return Rectangle((column - 0.5, row - 0.5), side, side, fill=False, edgecolor=FIELD, linewidth=1.2)
+    return Rectangle((column - 0.5, row - 0.5), side, side, fill=False, edgecolor=FRAME, linewidth=1.2)

@@ -1,250 +1,202 @@
-"""The figure of length generalization (Bradley 2026, Fig 1 and its table)."""
+"""The figures of length generalization (Bradley 2026, Fig 1 and its table)."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from recombine.instruments.scenes.counting import (
-    CHANCE,
-    CHANCE_APART,
     EXTRAS,
     LEAST,
     OBJECTS,
     RECALL,
-    RECALL_APART,
     RECALL_CLOSE,
+    RECALL_ISOLATED,
     STRICT,
     k_max,
 )
 from recombine.lab.claims import NotMeasured
-from recombine.lab.report.kit.axes import accuracy_axis, one_legend
-from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
-from recombine.studies.local_scores.length.claims import (
-    BEYOND,
-    CHANNEL,
-    FIXED,
+from recombine.lab.experiment import Drawing
+from recombine.lab.report.kit.curves import band_caption
+from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
+from recombine.lab.samples import Samples
+from recombine.studies.local_scores._shared.label_recall import (
     HEADLINE,
-    LINEAR,
-    MULTIPLIED,
-    PAPER,
     arm_of,
     longest,
-    off_the_paper,
     recall_by_count,
+    values_of,
 )
+from recombine.studies.local_scores._shared.recall_panels import (
+    COLORS,
+    CONTROLS,
+    EXPERIMENTS,
+    GREY,
+    IN_OTHER_WAYS,
+    curve_panel,
+    legend_above,
+    recall_panel,
+)
+from recombine.studies.local_scores._shared.sample_figure import marked_sheet
+from recombine.studies.local_scores.length.arms import TRAINED, VARIANTS
+from recombine.studies.local_scores.length.claims import LINEAR, PAPER, off_the_paper
 
-PAPERS = {"1": "#0072b2", "2": "#d55e00", "3": "#b8860b", "2L": "#009e73", "3L": "#56b4e9"}  # its experiments
-CONTROLS = {f"2L {LINEAR}": "#e69f00", "2L far": "#882255", "2L whole": "#7f7f7f"}
-COLORS = PAPERS | CONTROLS
-OTHERWISE = {
-    f"1 {CHANNEL}": "#0072b2", f"2 {CHANNEL}": "#d55e00", f"2L {CHANNEL}": "#009e73", f"2L {MULTIPLIED}": "#cc79a7",
-    f"3 {FIXED}": "#b8860b",
-}  # fmt: skip
-GREY = "#808080"
-RULES: dict[str, tuple[str, float]] = {  # by which K_max is read: the one fixed beforehand, and three tried afterwards
-    f"recall of {LEAST:g}": (RECALL, LEAST), "recall of 0.75": (RECALL, 0.75),
+RULES: dict[str, tuple[str, float]] = {  # of K_max: the one fixed beforehand, and three tried afterwards
+    f"recall of {LEAST:g} (the rule)": (RECALL, LEAST), "recall of 0.75": (RECALL, 0.75),
     "every label in one image of ten": (STRICT, 0.1), "as many objects as labels": (OBJECTS, 1.0),
 }  # fmt: skip
 MARKERS = ("o", "v", "s", "D")
-CHANCES = {RECALL: CHANCE, RECALL_APART: CHANCE_APART}
+LINES = (
+    "Shaded: numbers of objects in a training image. Grey dashes: the object finder on rendered scenes. Dash-dotted: "
+    "recall against the labels of other layouts."
+)
+
+
+def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+    """Recall over the number of labels for every experiment, K_max, isolated and close labels, and other rules."""
+    figures = {
+        "figure": Drawing(
+            recall_over_count(table), "Label recall over the number of labels, and K_max, for each training set."
+        ),
+        "rules": Drawing(
+            rules(table), "Images with an object at every label, numbers of objects, and K_max by four rules."
+        ),
+    }
+    if RECALL_ISOLATED in table["instrument"].unique():
+        figures |= {
+            "isolated": Drawing(isolated(table), "Recall of isolated labels and of labels close to another."),
+            "controls": Drawing(controls(table), "Label recall by the sizes of both receptive fields."),
+            "variants": Drawing(variants(table), "Label recall when labels enter the network in other ways."),
+        }
+    return figures
 
 
 def recall_over_count(table: pl.DataFrame) -> Figure:
     """A panel for each training set, and one of K_max."""
-    sets = _sets(table)
+    measured = set(table["arm"].unique())
+    sets = [o for o in sorted(TRAINED) if any(arm_of(name, o) in measured for name in EXPERIMENTS)]
     with house_style():
-        figure = Figure(figsize=(max(13.0, 4.6 * (len(sets) + 1)), 4.8), layout="constrained")
-        *panels, last = figure.subplots(1, len(sets) + 1, squeeze=False)[0]
-        for axes, objects in zip(panels, sets, strict=True):
-            axes.set_title(f"trained on {objects} object" + ("" if objects == "1" else "s"))
-            _recall(axes, table, objects, PAPERS)
+        figure = Figure(figsize=(13, 9.6 if len(sets) > 1 else 5.4), layout="constrained")
+        panels = figure.subplots(2 if len(sets) > 1 else 1, 2, squeeze=False).ravel()
+        for axes in panels[len(sets) + 1 :]:
+            axes.set_axis_off()
+        for axes, objects in zip(panels, sets, strict=False):
+            name = f"trained on {objects} object" + ("" if objects == "1" else "s")
+            recall_panel(axes, table, EXPERIMENTS, objects=objects, name=name)
             axes.axhline(LEAST, color="#404040", linestyle=":", linewidth=1)
-        _longest(last, table, sets)
-        one_legend(figure, panels[sets.index(HEADLINE)] if HEADLINE in sets else panels[0])
+        _longest(panels[len(sets)], table, sets)
+        legend_above(figure, list(panels[: len(sets)]))
         put_caption(
             figure,
-            "Share of labels that an object meets (within 1.5 cells) over the number of labels; thin: single seeds, "
-            f"thick: mean. Dotted: {LEAST:g}, the rule of K_max. Grey: what the finder meets of rendered scenes. "
-            "Dash-dotted: recall when each image is asked for another's labels. Shaded: numbers of objects trained on. "
-            "Right: K_max of each seed; crosses: the paper. On single objects Exps 1 and 2 are the same runs.",
-            seeds_text(table["seed"].n_unique()),
+            f"Share of labels with an object within 1.5 cells. {LINES} Dotted: {LEAST:g}, the rule of K_max. K_max: "
+            "dots are seeds, bars their means, crosses the paper. On single objects Exps 1 and 2 are the same runs.",
+            band_caption(table["seed"].n_unique()),
         )
     return figure
 
 
-def readings(table: pl.DataFrame) -> Figure:
-    """Labels by how close the next one is, also of experiments told otherwise, and K_max by other rules."""
-    with house_style():
-        figure = Figure(figsize=(17.5, 9.8), layout="constrained")
-        panels = figure.subplots(2, 3)
-        for axes, colors, instrument, title in (
-            (panels[0, 0], PAPERS, RECALL_APART, "a   Labels that stand apart"),
-            (panels[0, 1], PAPERS, RECALL_CLOSE, "b   Labels close to another"),
-            (panels[1, 0], OTHERWISE, RECALL_APART, "d   Told otherwise: labels that stand apart"),
-            (panels[1, 1], OTHERWISE, RECALL_CLOSE, "e   Told otherwise: close to another"),
-            (panels[1, 2], OTHERWISE, RECALL, "f   Told otherwise: all labels"),
-        ):
-            axes.set_title(title, fontsize=13)
-            _recall(axes, table, HEADLINE, colors, instrument)
-        _over_rules(panels[0, 2], table)
-        one_legend(figure, panels[0, 0])
-        told = [line for line in panels[1, 2].lines if str(line.get_label()).startswith("Exp")]
-        if told:
-            panels[1, 1].legend(handles=told, loc="lower left", fontsize=11.5, title="in d, e, f")
-        put_caption(
-            figure,
-            "Trained on 1 to 3 objects (shaded). Share of labels that an object meets; apart: no other label in the "
-            "5 x 5 cells around. Told otherwise: labels as a channel of the image, in 2L of each patch, or their "
-            "embedding multiplied; a list that starts at its first slot. Grey: the finder on rendered scenes. "
-            "Dash-dotted: recall when images are asked for each other's labels (a, d, f). (c) K_max if another recall "
-            "than "
-            f"{LEAST:g} is asked for, mean over seeds. Thin: single seeds, thick: mean.",
-            seeds_text(table["seed"].n_unique()),
-        )
-    return figure
+def isolated(table: pl.DataFrame) -> Figure:
+    """Isolated and close labels of the paper's experiments, and K_max over the recall that is required."""
+    return _three(
+        table, EXPERIMENTS, (RECALL_ISOLATED, RECALL_CLOSE, None),
+        f"Trained on 1 to 3 objects. Isolated: no other label in the 5 x 5 cells around. {LINES} Right: K_max if "
+        f"another recall than {LEAST:g} (dotted) is required, means over seeds.",
+    )  # fmt: skip
 
 
 def controls(table: pl.DataFrame) -> Figure:
-    """Networks of one kind that differ in what they see and in what they are told, and the plain Exp 2."""
-    colors = {"2": PAPERS["2"], **CONTROLS}
+    """Networks of one kind that differ in their receptive fields, and the plain Exp 2."""
+    return _three(
+        table, {"2": EXPERIMENTS["2"], **CONTROLS}, (RECALL, RECALL_ISOLATED, RECALL_CLOSE),
+        "Exp 2 trained on 1 to 3 objects, one of them labelled. Linear: each cell depends on the 5 x 5 cells around it "
+        "and their labels. Far: on these cells and all labels within 8. Whole: on cells and labels within 8, as large "
+        "as the image. 2: a U-Net of the image, trained half as long. All have one linear embedding that multiplies "
+        f"features. {LINES}",
+    )  # fmt: skip
+
+
+def variants(table: pl.DataFrame) -> Figure:
+    """Labels as a channel, an embedding that multiplies, a list from its first slot on."""
+    return _three(
+        table, IN_OTHER_WAYS, (RECALL, RECALL_ISOLATED, RECALL_CLOSE),
+        "Trained on 1 to 3 objects. Channel: labels as a channel of the image, in 2L of each patch. Multiplied: the "
+        f"embedding of a patch's labels multiplies features. Fixed: a list that starts at its first slot. {LINES}",
+    )  # fmt: skip
+
+
+def _three(table: pl.DataFrame, colors: Mapping[str, str], instruments: Sequence[str | None], caption: str) -> Figure:
     with house_style():
-        figure = Figure(figsize=(16.5, 5.4), layout="constrained")
-        panels = figure.subplots(1, 3)
-        for axes, instrument, title in (
-            (panels[0], RECALL, "a   All labels"),
-            (panels[1], RECALL_APART, "b   Labels that stand apart"),
-            (panels[2], RECALL_CLOSE, "c   Labels close to another"),
-        ):
-            axes.set_title(title, fontsize=13)
-            _recall(axes, table, HEADLINE, colors, instrument)
-        one_legend(figure, panels[0])
-        put_caption(
-            figure,
-            "Exp 2 trained on 1 to 3 objects (shaded): told one of them. Linear: each cell from the 5 x 5 cells "
-            "around it and their labels. Far: from these cells and all labels within 8. Whole: from the cells and "
-            "labels within 8, as large as the image. 2: a U-Net of the image, trained half as long. All are told by "
-            "one linear embedding that multiplies features. Apart: no other label in the 5 x 5 cells around. "
-            "Dash-dotted: recall when images are asked for each other's labels (a, b). Thin: single seeds, thick: "
-            "mean. Whole is read at a quarter of the layouts.",
-            seeds_text(table["seed"].n_unique()),
-        )
+        figure = Figure(figsize=(14.5, 5.8), layout="constrained")
+        panels = figure.subplots(1, len(instruments))
+        for axes, instrument in zip(panels, instruments, strict=True):
+            if instrument is None:
+                _over_rules(axes, table, colors)
+                continue
+            recall_panel(axes, table, colors, instrument)
+        legend_above(figure, panels)
+        put_caption(figure, caption, band_caption(table["seed"].n_unique()))
     return figure
 
 
-def counts(table: pl.DataFrame) -> Figure:
-    """Over the number of labels: images that meet all, objects, and those nobody asked for; K_max by several rules."""
+def rules(table: pl.DataFrame) -> Figure:
+    """Over the number of labels: complete images, objects, and extra ones; K_max by several rules."""
     shown = {
-        STRICT: ("Every label is met", "share of images"),
-        OBJECTS: ("Objects that are drawn", "objects of an image"),
-        EXTRAS: ("Objects that no label asked for", "objects of an image"),
+        STRICT: ("every label has an object", "share of images"),
+        OBJECTS: ("objects drawn", "objects of an image"),
+        EXTRAS: ("objects at no label", "objects of an image"),
     }
     with house_style():
-        figure = Figure(figsize=(19.5, 5.2), layout="constrained")
-        *panels, last = figure.subplots(1, len(shown) + 1, width_ratios=(1, 1, 1, 1.35))
+        figure = Figure(figsize=(13, 10.4), layout="constrained")
+        *panels, last = figure.subplots(2, 2).ravel()
         for axes, (instrument, (title, unit)) in zip(panels, shown.items(), strict=True):
-            axes.set(title=title, xlabel="labels at once", ylabel=unit)
-            for name, color in PAPERS.items():
-                count_line(axes, table, arm_of(name, HEADLINE), instrument, color, f"Exp {name}")
-            if not axes.lines:
+            axes.set(title=title, xlabel="labels", ylabel=unit)
+            if not curve_panel(axes, table, EXPERIMENTS, instrument):
                 empty_panel(axes, "not measured")
                 continue
-            _finder(axes, table, [arm_of(name, HEADLINE) for name in PAPERS], instrument)
-            axes.axvspan(0.5, BEYOND + 0.5, color="#eeeeee", zorder=0)
-            axes.set_xlim(0.5, 12.5)
-            axes.set_xticks(range(2, 13, 2))
             axes.set_ylim(bottom=0)
         _by_rules(last, table)
-        one_legend(figure, panels[0])
-        off = "; ".join(f"{name} {off_the_paper(table, *rule):.1f}" for name, rule in RULES.items())
+        legend_above(figure, panels)
+        off = "; ".join(f"{name}, {off_the_paper(table, *rule):.1f}" for name, rule in RULES.items())
+        constant = np.mean([abs(5 - k) for k in PAPER.values()])
         put_caption(
             figure,
-            "Left, trained on 1 to 3 objects (shaded). Exps 2 and 2L are told one object of each training image: "
-            "what else they draw is no error. Thin: single seeds, thick: mean. Right: K_max by the rule fixed "
-            f"beforehand, recall of {LEAST:g}, and by laxer ones that were tried afterwards, means over seeds. How "
-            f"far each is from the paper on the mean: {off}; a constant 5, "
-            f"{np.mean([abs(5 - k) for k in PAPER.values()]):.1f}.",
-            seeds_text(table["seed"].n_unique()),
+            "First three panels: trained on 1 to 3 objects (shaded). Exps 2 and 2L are trained with one label an "
+            "image: other objects that they draw are no error. Last panel: K_max by the rule fixed beforehand and by "
+            "laxer ones that were tried afterwards, means over seeds; lines: the paper. Mean distance from the paper: "
+            f"{off}; a constant 5, {constant:.1f}.",
+            band_caption(table["seed"].n_unique()),
         )
     return figure
 
 
 def _by_rules(axes: Axes, table: pl.DataFrame) -> None:
     """The entries of the paper's table, and K_max by each rule beside them."""
-    axes.set_title("K_max by several rules")
+    axes.set_title("K_max by four rules")
     for place, ((name, objects), paper) in enumerate(PAPER.items()):
         axes.plot([place - 0.38, place + 0.38], [paper] * 2, color="#202020", linewidth=2.2, zorder=3)
         for marker, rule in zip(MARKERS, RULES.values(), strict=True):
-            try:
-                found = list(longest(table, arm_of(name, objects), *rule).values())
-            except NotMeasured:
-                continue
-            axes.plot(place, np.mean(found), marker, color=PAPERS[name], markersize=8, alpha=0.85)
+            found = values_of(table, arm_of(name, objects), partial(longest, instrument=rule[0], least=rule[1]))
+            if found:
+                axes.plot(place, np.mean(found), marker, color=EXPERIMENTS[name], markersize=8, alpha=0.85)
     axes.plot([], [], color="#202020", linewidth=2.2, label="paper")
     for marker, rule_name in zip(MARKERS, RULES, strict=True):
         axes.plot([], [], marker, color=GREY, markersize=8, label=rule_name)
     axes.set_xticks(range(len(PAPER)), [f"{name}\n{objects}" for name, objects in PAPER])
     axes.set_xlabel("experiment, objects of a training image")
     axes.set_ylim(-0.5, 12.5)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.27), ncols=2, fontsize=10.5, columnspacing=1.0)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24), ncols=2, columnspacing=1.0)
 
 
-def _finder(axes: Axes, table: pl.DataFrame, arms: Sequence[str], instrument: str) -> None:
-    """The same of rendered scenes: what the finder reads of a perfect model."""
-    if found := _values(table, arms, f"calibration.{instrument}"):
-        level = np.nanmean(found[1], 0)
-        axes.plot(found[0], level, "--", color=GREY, linewidth=1.4, label="finder on rendered scenes", zorder=1)
-
-
-def _recall(axes: Axes, table: pl.DataFrame, objects: str, colors: Mapping[str, str], instrument: str = RECALL) -> None:
-    """Recall over the number of labels of experiments with one training set, the finder's, and chance."""
-    for name, color in colors.items():
-        count_line(axes, table, arm_of(name, objects), instrument, color, f"Exp {name}")
-        if found := _values(table, [arm_of(name, objects)], CHANCES.get(instrument, "")):
-            axes.plot(found[0], np.nanmean(found[1], 0), color=color, linestyle="-.", linewidth=1.1, alpha=0.8)
-    if not axes.lines:
-        return empty_panel(axes, "not measured")
-    _finder(axes, table, [arm_of(name, objects) for name in colors], instrument)
-    if instrument in CHANCES:
-        axes.plot([], [], "-.", color=GREY, linewidth=1.1, label="by chance")
-    axes.axvspan(0.5, int(objects[-1]) + 0.5, color="#eeeeee", zorder=0)
-    axes.set_xlim(0.5, 12.5)
-    axes.set_xlabel("labels at once")
-    return accuracy_axis(axes, "recall")
-
-
-def count_line(axes: Axes, table: pl.DataFrame, arm: str, instrument: str, color: str, label: str) -> None:
-    """Seeds and their mean over the number of labels, if the arm was measured."""
-    if found := _values(table, [arm], instrument):
-        numbers, values = found
-        axes.plot(numbers, values.T, color=color, linewidth=0.7, alpha=0.4)
-        axes.plot(numbers, np.nanmean(values, 0), color=color, linewidth=2.4, marker="o", markersize=4, label=label)
-
-
-def _sets(table: pl.DataFrame) -> list[str]:
-    """The training sets that occur, smallest first."""
-    return sorted({arm.rsplit(" ", 1)[1] for arm in table["arm"].unique().to_list()})
-
-
-def _values(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> tuple[list[int], NDArray[np.float64]] | None:
-    """Numbers of labels, and the value of each seed of these arms at them.  # [runs, numbers], NaN where none is"""
-    found: list[dict[int, float]] = []
-    for arm in arms:
-        try:
-            found += recall_by_count(table, arm, instrument).values()
-        except NotMeasured:
-            continue
-    counts = sorted(set().union(*found))
-    return (counts, np.array([[curve.get(k, np.nan) for k in counts] for curve in found])) if counts else None
-
-
-def _over_rules(axes: Axes, table: pl.DataFrame) -> None:
-    axes.set_title("c   K_max by other rules", fontsize=13)
+def _over_rules(axes: Axes, table: pl.DataFrame, colors: Mapping[str, str]) -> None:
+    axes.set_title("K_max by required recall")
     asked = np.linspace(0.3, 0.98, 69)
-    for name, color in PAPERS.items():
+    for name, color in colors.items():
         try:
             found = recall_by_count(table, arm_of(name, HEADLINE))
         except NotMeasured:
@@ -254,16 +206,18 @@ def _over_rules(axes: Axes, table: pl.DataFrame) -> None:
     if not axes.lines:
         return empty_panel(axes, "not measured")
     axes.axvline(LEAST, color="#404040", linestyle=":", linewidth=1)
-    axes.set(xlabel="recall that is asked for", ylabel="K_max", ylim=(-0.5, 12.5), xlim=(asked[0], asked[-1]))
+    axes.set(xlabel="recall that is required", ylabel="K_max", ylim=(-0.5, 12.5), xlim=(asked[0], asked[-1]))
     return None
 
 
-def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
-    axes.set_title("K_max")
+def _longest(axes: Axes, table: pl.DataFrame, sets: Sequence[str]) -> None:
+    """K_max of every seed; the title has Exp 1 and the paper's number."""
+    first = values_of(table, arm_of("1", HEADLINE), longest)
+    axes.set_title(f"K_max; Exp 1 on 1-3: {np.mean(first):.1f}, paper {PAPER['1', HEADLINE]}" if first else "K_max")
     for place, objects in enumerate(sets):
-        found = {name: values for name in PAPERS if (values := _each_longest(table, name, objects))}
-        for i, (name, values) in enumerate(found.items()):
-            at, color = place + (i - (len(found) - 1) / 2) * 0.14, PAPERS[name]
+        own = {name: v for name in EXPERIMENTS if (v := values_of(table, arm_of(name, objects), longest))}
+        for i, (name, values) in enumerate(own.items()):
+            at, color = place + (i - (len(own) - 1) / 2) * 0.14, EXPERIMENTS[name]
             axes.plot([at] * len(values), values, "o", color=color, alpha=0.45, markersize=5)
             axes.plot([at - 0.05, at + 0.05], [np.mean(values)] * 2, color=color, linewidth=3)
             if (name, objects) in PAPER:
@@ -273,9 +227,34 @@ def _longest(axes: Axes, table: pl.DataFrame, sets: list[str]) -> None:
     axes.set_ylim(-0.5, 12.5)
 
 
-def _each_longest(table: pl.DataFrame, name: str, objects: str) -> list[float]:
-    """K_max of every seed of an experiment; none if it was not measured."""
-    try:
-        return list(longest(table, arm_of(name, objects)).values())
-    except NotMeasured:
-        return []
+def shown_with_controls(arm: str) -> str | None:
+    """How an arm on 1 to 3 objects is called on the first sheet: experiments, controls, and 2L linear beside them."""
+    return _named(arm) if arm not in VARIANTS or arm == arm_of(f"2L {LINEAR}", HEADLINE) else None
+
+
+def shown_with_variants(arm: str) -> str | None:
+    """How it is called on the second sheet."""
+    return _named(arm) if shown_with_controls(arm) is None else None
+
+
+def _named(arm: str) -> str | None:
+    return {arm_of(name, HEADLINE): f"Exp {name}" for name in (*COLORS, *IN_OTHER_WAYS)}.get(arm)
+
+
+OTHERS = "Exps 2 and 2L were trained on images with unlabelled objects: others may stand there."
+
+
+def sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
+    """What experiments and controls draw; on a sheet of their own, the variants."""
+    first = marked_sheet(
+        "Samples of experiments and controls for 1, 3, 6 and 9 labels, which are marked.", shown_with_controls,
+        words="Linear: 2L with the embedding of Exps 1 to 3, another U-Net, trained longer. Far: the same, labels "
+        f"within 8 cells. Whole: the same, patches of 17 x 17 cells. {OTHERS}",
+    )  # fmt: skip
+    second = marked_sheet(
+        "Samples of models whose labels enter in other ways, for 1, 3, 6 and 9 labels, which are marked.",
+        shown_with_variants, sheet="samples-variants",
+        words="Channel: labels as a channel of the image, or of each patch. Multiplied: the embedding of a patch's "
+        f"labels multiplies features. Fixed: a list from its first slot on. {OTHERS}",
+    )  # fmt: skip
+    return {**first(kept), **second(kept)}

@@ -1,163 +1,208 @@
 """The figures of locality (Bradley 2026, Fig 2 left and its plot of metrics)."""
 
-from typing import Any, cast
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
-from numpy.typing import NDArray
 
+from recombine.instruments.locality.evaluation import LocalityProbe
+from recombine.instruments.locality.maps import pixel_map
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, one_legend
 from recombine.lab.report.kit.curves import band_caption, draw_mean
 from recombine.lab.report.kit.style import INK, empty_figure, house_style, put_caption, seeds_text
-from recombine.lab.table import Curve, at_end, curves
-from recombine.studies.local_scores.length.claims import HEADLINE, arm_of
-from recombine.studies.local_scores.length.figures import COLORS, OTHERWISE
+from recombine.lab.samples import Samples
+from recombine.lab.table import Curve, at_end, curves, select
+from recombine.runs.scenes import ScenesRun
+from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of
+from recombine.studies.local_scores._shared.map_figure import pixel_maps
+from recombine.studies.local_scores._shared.recall_panels import COLORS, EXPERIMENTS, IN_OTHER_WAYS
 from recombine.studies.local_scores.locality.claims import (
-    ALL,
     CHANCE,
     GLOBAL_MACHINE,
     LOCAL_MACHINE,
+    NEAR,
     PIXELS,
-    READINGS,
     REMOVED,
+    WAYS,
 )
 
 TOTAL = "locality.conditions.removed.total"
 MACHINES = {"machine\nlocal": LOCAL_MACHINE, "machine\nglobal": GLOBAL_MACHINE}
-DASHES = {
-    "3L": (0, (4, 2)),
-    "2L linear": (0, (2, 5)),
-    "2L whole": (0, (5, 1.5, 1, 1.5)),
-}  # so that lines that coincide are both seen
+DASHES = {"3L": (0, (4, 2)), "2L linear": (0, (2, 5)), "2L whole": (0, (5, 1.5, 1, 1.5))}  # lines that coincide
 SHADES = (1.0, 0.6, 0.3)  # opacity of the first, second and third bar of an arm
 HATCHES = ("", "//", "..")
+Series = dict[str, tuple[dict[str, Any], dict[str, Any]]]  # label: what is drawn, and its chance
+
+
+def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+    """Locality over noise, and its means."""
+    return {
+        "figure": Drawing(
+            over_noise(table), "Pixel and conditional locality over noise levels, and how much labels matter there."
+        ),
+        "means": Drawing(
+            means(table), "Means over noise levels for every experiment, beside exact machines and chance."
+        ),
+    }
+
+
+def sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
+    """What one pixel depends on, of each model whose weights are at hand; not of the control, which is too slow."""
+    found, frames, seeds = {}, {}, set()
+    for name in EXPERIMENTS:
+        samples = kept.get(arm_of(name, HEADLINE))
+        model = None if samples is None else samples.model()
+        if samples is None or model is None or not isinstance(run := samples.run, ScenesRun):
+            continue
+        sampling = run.sampling(model.denoise, "cpu")
+        probe = run.locality or LocalityProbe()
+        frames[f"Exp {name}"] = (sampling.cell, probe.reach)
+        found[f"Exp {name}"] = pixel_map(sampling, probe.labels)
+        seeds.add(samples.seed)
+    if not found:
+        return {}
+    words = f"Seed {', '.join(map(str, sorted(seeds)))}, at the end of training."
+    return {
+        "maps": Drawing(pixel_maps(found, frames, words), "What one pixel of a scene depends on, over noise levels.")
+    }
 
 
 def over_noise(table: pl.DataFrame) -> Figure:
     """P within 2 cells, C by removal, and how much labels matter, over noise levels."""
-    shown = {name: arm for name in COLORS if curves(table, PIXELS, arm := arm_of(name, HEADLINE), ALL)}
+    shown = {name: arm for name in COLORS if at_end(table, PIXELS, arm=(arm := arm_of(name, HEADLINE)), radius=NEAR)}
     if not shown:
         return empty_figure("locality was not measured")
     with house_style():
-        figure = Figure(figsize=(16.5, 5.8), layout="constrained")
+        figure = Figure(figsize=(14.5, 5.8), layout="constrained")
         pixels, conditions, total = figure.subplots(1, 3, sharex=True)
         for name, arm in shown.items():
-            for axes, instrument in ((pixels, PIXELS), (conditions, REMOVED), (total, TOTAL)):
-                series = _over_noise(table, arm, instrument)
+            for axes, what in (
+                (pixels, {"instrument": PIXELS, "radius": NEAR}),
+                (conditions, {"instrument": REMOVED}),
+                (total, {"instrument": TOTAL}),
+            ):
                 draw_mean(
-                    axes, series, COLORS[name], f"Exp {name}", dashes=DASHES.get(name, "-"), thin=False, width=2.6
-                )
-        pixels.set_title("pixel locality")
-        accuracy_axis(pixels, "P, gradient within 2 cells", _mean(table, shown, f"{PIXELS}.chance"))
-        conditions.set_title("conditional locality")
-        accuracy_axis(conditions, "C, influence of near labels", _mean(table, shown, CHANCE[REMOVED]), under=True)
+                    axes, _levels(table, arm, **what), COLORS[name], f"Exp {name}", dashes=DASHES.get(name, "-"),
+                    thin=False, width=2.6,
+                )  # fmt: skip
+        pixels.set_title(f"pixel locality{_ranked(table, shown, instrument=PIXELS, radius=NEAR)}")
+        chance = _mean(table, shown, instrument=f"{PIXELS}.chance", radius=NEAR)
+        accuracy_axis(pixels, "P, gradient within 2 cells", chance)
+        conditions.set_title(f"conditional locality{_ranked(table, shown, instrument=REMOVED)}")
+        chance = _mean(table, shown, instrument=CHANCE[REMOVED])
+        accuracy_axis(conditions, "C, influence of near labels", chance, under=True)
         total.set(title="how much labels matter", ylabel="change by removing labels, summed", yscale="log")
-        total.set_ylim(bottom=1e-4)  # below it C is not read
+        total.set_ylim(bottom=1e-4)  # below it C is not measured
         for axes in (pixels, conditions, total):
             _noise_axis(axes)
         pixels.invert_xaxis()  # all three: noise falls to the right, as a sampler goes
         one_legend(figure, pixels)
+        bands = band_caption(table["seed"].n_unique()).replace("Thin lines: seeds. Thick line: their mean.", "")
         put_caption(
             figure,
-            "Models trained on 1 to 3 objects, asked for four, at the pixels of the four objects, on their own way "
-            "from noise (left) to image (right). Dotted: chance. Right: how much the denoised image changes there "
-            "when a label is removed, summed over labels. C is left out where the influence at the right is below "
-            "0.0001; its mean over noise levels is weighted by it. Linear, far, whole: 2L and the controls of "
-            "`length`.",
-            band_caption(_seeds(table)).replace("Thin lines: seeds. Thick line: their mean.", "Lines: means of seeds."),
+            "Models trained on 1 to 3 objects, with four labels, at the pixels of the four objects, on their own way "
+            "from noise (left) to image (right). Titles: means over noise levels. Dotted: chance. Right: how much the "
+            "denoised image changes there when a label is removed, summed over labels. C is left out where that is "
+            "below 0.0001. Linear, far, whole: 2L and the controls of `length`. Lines: means of seeds.",
+            bands,
         )
     return figure
 
 
 def means(table: pl.DataFrame) -> Figure:
-    """Bars of every experiment and machine: P within 1, 2 and 4 cells, C by three readings, the half radius."""
-    inked = COLORS | OTHERWISE
-    arms = {"\n".join(f"Exp {name}".rsplit(" ", name.count(" "))): arm_of(name, HEADLINE) for name in inked} | MACHINES
-    shown = {name: arm for name, arm in arms.items() if at_end(table, PIXELS, arm, [ALL])}
+    """Bars of every experiment and machine: P within 1, 2 and 4 cells, C by three ways, the half radius."""
+    inked = COLORS | IN_OTHER_WAYS
+    named = {
+        "\n".join(f"Exp {name}".rsplit(" ", name.count(" "))): (arm_of(name, HEADLINE), inked[name]) for name in inked
+    }
+    named |= {name: (arm, "#555555") for name, arm in MACHINES.items()}
+    shown = {name: own for name, own in named.items() if at_end(table, PIXELS, arm=own[0], sigma=None)}
     if not shown:
         return empty_figure("locality was not measured")
-    inks = {name: inked.get(arm.removesuffix(f" {HEADLINE}"), "#555555") for name, arm in shown.items()}
     with house_style():
-        figure = Figure(figsize=(max(15, 1.6 * len(shown)), 10.4), layout="constrained")
+        figure = Figure(figsize=(max(14, 1.1 * len(shown)), 10.4), layout="constrained")
         upper, lower = figure.subplots(2, 1)
-        radii = {f"within {r} cell" + "s" * (r > 1): f"locality.pixels.P{r}" for r in (1, 2, 4)}
-        _bars(upper, table, shown, inks, radii, {name: f"{name}.chance" for name in radii.values()})
+        radii: Series = {
+            f"within {r} cell" + "s" * (r > 1): (
+                {"instrument": PIXELS, "radius": r}, {"instrument": f"{PIXELS}.chance", "radius": r}
+            )
+            for r in (1, 2, 4)
+        }  # fmt: skip
+        _bars(upper, table, shown, radii)
         upper.set_title("pixel locality: share of the gradient to the image")
         accuracy_axis(upper, "P")
-        for place, arm in enumerate(shown.values()):
-            half = at_end(table, "locality.pixels.half radius", arm, [ALL])
-            if half:
-                text = f"half: {np.mean(list(half.values())):.1f} cells"
-                upper.text(place, 1.02, text, ha="center", va="bottom", fontsize=10.5, color="#555555")
+        for place, (arm, _) in enumerate(shown.values()):
+            if half := at_end(table, "locality.pixels.half radius", arm=arm, sigma=None):
+                text = f"{np.mean(list(half.values())):.1f}"
+                upper.text(place, 1.02, text, ha="center", va="bottom", fontsize=12, color="#555555")
         upper.set_ylim(0, 1.12)
-        asked = dict(zip(("label removed", "label moved", "gradient to the label"), READINGS.values(), strict=True))
-        _bars(lower, table, shown, inks, asked, CHANCE)
+        asked = zip(("label removed", "label moved", "gradient to the label"), WAYS.values(), strict=True)
+        _bars(lower, table, shown, {n: ({"instrument": i}, {"instrument": CHANCE[i]}) for n, i in asked})
         lower.set_title("conditional locality: share of the influence of labels that comes from near ones")
         accuracy_axis(lower, "C")
         lower.set_ylim(0, 1.12)
         for axes in (upper, lower):
-            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=4, handlelength=2.2)
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, handlelength=2.2)
         put_caption(
             figure,
-            f"Means over noise levels at the end of training, {seeds_text(_seeds(table))}: bars are means, dots "
-            "seeds. Dashes: chance, as if all pixels, or all labels, mattered alike. Half: cells within which half "
-            "of the gradient lies. Machines: exact answers of a set of discs with fields of 5 x 5 cells and of the "
-            "whole image; they have no gradient to labels. Channel: labels as a channel of the image or patch; "
-            "multiplied, linear: a patch's labels embedded as those of whole images; far: the same, told of labels "
-            "within 8 cells; whole: with a patch as large as the image (linear, far and whole: a U-Net of two levels, "
-            "trained longer); fixed: a list from its first slot on.",
+            f"Means over noise levels at the end of training, {seeds_text(table['seed'].n_unique())}: bars are means, "
+            "dots seeds. Dashes: chance, as if all pixels, or all labels, mattered alike. Numbers above: cells within "
+            "which half of the gradient lies. Machines: exact answers of a set of discs with receptive fields of 5 x 5 "
+            "cells and of the whole image; they have no gradient to labels. Channel: labels as a channel of the image "
+            "or patch; multiplied, linear: a patch's labels embedded as those of whole images; far: the same, with "
+            "labels within 8 cells; whole: with a patch as large as the image; fixed: a list from its first slot on.",
         )
     return figure
 
 
-def _bars(
-    axes: Axes, table: pl.DataFrame, arms: dict[str, str], inks: dict[str, str], series: dict[str, str],
-    chance: dict[str, str],
-) -> None:  # fmt: skip
+def _bars(axes: Axes, table: pl.DataFrame, arms: Mapping[str, tuple[str, str]], series: Series) -> None:
     """A group for each arm, a bar for each of `series`, with its level of chance."""
     width = 0.8 / len(series)
-    for position, (label, instrument) in enumerate(series.items()):
-        look: dict[str, Any] = {
-            "alpha": SHADES[position],
-            "hatch": HATCHES[position],
-            "edgecolor": "white",
-            "linewidth": 0,
-        }
-        for place, (name, arm) in enumerate(arms.items()):
-            values = list(at_end(table, instrument, arm, [ALL]).values())
+    for position, (label, (what, by_chance)) in enumerate(series.items()):
+        style: dict[str, Any] = {
+            "alpha": SHADES[position], "hatch": HATCHES[position], "edgecolor": "white", "linewidth": 0
+        }  # fmt: skip
+        for place, (arm, ink) in enumerate(arms.values()):
+            values = list(at_end(table, arm=arm, sigma=None, **what).values())
             if not values:
                 continue
             at = place + (position - (len(series) - 1) / 2) * width
-            axes.bar(at, np.mean(values), 0.92 * width, color=inks[name], **look)
+            axes.bar(at, np.mean(values), 0.92 * width, color=ink, **style)
             axes.plot([at] * len(values), values, "o", color=INK, markersize=3, alpha=0.55)
-            level = list(at_end(table, chance[instrument], arm, [ALL]).values())
-            if level:
+            if level := list(at_end(table, arm=arm, sigma=None, **by_chance).values()):
                 axes.plot([at - 0.46 * width, at + 0.46 * width], [np.mean(level)] * 2, "--", color=INK, linewidth=1.3)
-        axes.bar([0], [0], color="#444444", label=label, **look)
+        axes.bar([0], [0], color="#444444", label=label, **style)
     axes.plot([], [], "--", color=INK, linewidth=1.3, label="chance")
     axes.set_xticks(range(len(arms)), list(arms))
     axes.set_xlim(-0.55, len(arms) - 0.45)
     axes.grid(False, axis="x")
 
 
-def _over_noise(table: pl.DataFrame, arm: str, instrument: str) -> list[Curve]:
+def _levels(table: pl.DataFrame, arm: str, **what: Any) -> list[Curve]:
     """For each seed: noise levels, ascending, and the value at the end of training."""
-    found: dict[int, dict[float, float]] = {}
-    for (seed, node), (_, values) in curves(table, instrument, arm).items():
-        if node.startswith("sigma="):
-            found.setdefault(seed, {})[float(node.removeprefix("sigma="))] = float(values[-1])
-    series: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = [
-        (np.array(sorted(own)), np.array([own[sigma] for sigma in sorted(own)])) for own in found.values()
-    ]
-    return cast(list[Curve], series)  # over noise instead of images seen
+    rows = select(table, arm=arm, **what).filter(pl.col("sigma").is_not_null())
+    ends = rows.filter(pl.col("images_seen").eq_missing(pl.col("images_seen").max().over("seed")))
+    return list(curves(ends, str(what["instrument"]), over="sigma").values())
 
 
-def _mean(table: pl.DataFrame, shown: dict[str, str], instrument: str) -> float | None:
-    values = [value for arm in shown.values() for value in at_end(table, instrument, arm, [ALL]).values()]
+def _mean(table: pl.DataFrame, shown: Mapping[str, str], **what: Any) -> float | None:
+    values = [value for arm in shown.values() for value in at_end(table, arm=arm, sigma=None, **what).values()]
     return float(np.mean(values)) if values else None
+
+
+def _ranked(table: pl.DataFrame, shown: Mapping[str, str], **what: Any) -> str:
+    """The means of Exps 1 to 3, for a title."""
+    own = {name: _mean(table, {name: shown[name]}, **what) for name in ("1", "2", "3") if name in shown}
+    return (
+        "\n" + ", ".join(f"Exp {name} {value:.2f}" for name, value in own.items() if value is not None) if own else ""
+    )
 
 
 def _noise_axis(axes: Axes) -> None:
@@ -166,7 +211,3 @@ def _noise_axis(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("noise level sigma")
-
-
-def _seeds(table: pl.DataFrame) -> int:
-    return int(table["seed"].n_unique())

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.instruments.scenes.counting import CHANCE as RECALL_CHANCE
-from recombine.instruments.scenes.counting import RECALL, k_max
+from recombine.instruments.scenes.counting import CHANCE, RECALL, k_max
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, verdict_above
+from recombine.lab.rules import Rule
 from recombine.lab.statistics import Interval, bootstrap_interval
-from recombine.lab.table import curves
-from recombine.studies.local_scores.length.claims import CONTROLS, scaled
-from recombine.studies.local_scores.locality.claims import ALL, GRADIENT, REMOVED
+from recombine.lab.table import select
+from recombine.studies.local_scores._shared.label_recall import arm_of, scaled
+from recombine.studies.local_scores.locality.claims import GRADIENT, REMOVED
 
 if TYPE_CHECKING:
     import polars as pl
 
-READINGS = ("labels", "objects", "recall")
-"""How far a model goes: K_max less the labels of an image, in Exps 2 and 2L always one, or less its objects; or the
-recall of more labels than any of them has objects, on a scale from what labels of other images meet, 0, to 1.
+GAINS = ("labels", "objects", "recall")
+"""How far a model goes: K_max less the labels of a training image, in Exps 2 and 2L always one, or less its objects; or
+the recall of more labels than any training image has objects, on a scale from chance 0 to 1.
 """
 LARGEST = 5  # objects of a training image of any set: recall is compared with more labels than that
 STRONG = 0.5  # a rank correlation above it counts as strong
 DRAWS = 2000  # of seeds
-
-Rule = Callable[["pl.DataFrame"], Judgement]
+SETS = ("1", "1-3", "1-5")  # objects of a training image
+MODELS = {name: {o: arm_of(name, o) for o in SETS} for name in ("1", "2", "3", "2L", "3L", "2L far", "2L whole")}
 
 
 @dataclass(frozen=True)
@@ -43,73 +43,59 @@ class Point:
     longest: int  # K_max
     c: float
     last: bool
+    trained_labels: int
+    trained_objects: int
+    by_construction: bool = False  # C = 1 whatever is learnt
     beyond: float = math.nan  # recall, from chance 0 to 1, with more labels than any training image has objects
 
-    @property
-    def experiment(self) -> str:
-        return self.arm.rsplit(" ", 1)[0]
-
-    @property
-    def objects(self) -> str:
-        """The training set: "1-3"."""
-        return self.arm.rsplit(" ", 1)[1]
-
-    @property
-    def most(self) -> int:
-        """Objects that a training image holds at most."""
-        return int(self.objects.rsplit("-", 1)[-1])
-
-    def gain(self, reading: str) -> float:
+    def gain(self, kind: str) -> float:
         """K_max less the number trained on, or recall beyond it."""
-        if reading == "recall":
+        if kind == "recall":
             return self.beyond
-        one = reading == "labels" and self.experiment.startswith("2")
-        return self.longest - (1 if one else self.most)
+        return self.longest - (self.trained_labels if kind == "labels" else self.trained_objects)
 
 
 def points(table: pl.DataFrame, instrument: str = REMOVED) -> list[Point]:
-    """Every model at every checkpoint at which both K_max and C were read."""
+    """Every model at every checkpoint at which both K_max and C were measured."""
+    recall, chance = _by_checkpoint(table, RECALL), _by_checkpoint(table, CHANCE)
+    rows = select(table, instrument, sigma=None).drop_nulls("value").sort("seed", "images_seen")
     found = []
     for arm in dict.fromkeys(table["arm"].to_list()):
-        recall, chance = _by_checkpoint(table, arm, RECALL), _by_checkpoint(table, arm, RECALL_CHANCE)
-        for (seed, _), (at, values) in curves(table, instrument, arm, ALL).items():
-            both = [(seen, c) for seen, c in zip(at.tolist(), values.tolist(), strict=True) if (seed, seen) in recall]
-            found += [_point(arm, seed, seen, recall[seed, seen], chance.get((seed, seen), {}), c, seen == both[-1][0])
-                      for seen, c in both]  # fmt: skip
+        both = [row for row in select(rows, arm=arm).to_dicts() if (arm, row["seed"], row["images_seen"]) in recall]
+        last = {row["seed"]: row["images_seen"] for row in both}
+        for row in both:
+            at = arm, row["seed"], row["images_seen"]
+            curve, by_chance = recall[at], chance.get(at, {})
+            more = [scaled(value, by_chance[k]) for k, value in curve.items() if k > LARGEST and k in by_chance]
+            trained = row["trained_labels"], row["trained_objects"], row["local_by_construction"]
+            beyond = float(np.mean(more)) if more else math.nan
+            found.append(Point(*at, k_max(curve).steady, row["value"], at[2] == last[at[1]], *trained, beyond))
     if not found:
         raise NotMeasured("no model has both K_max and C")
     return found
 
 
-def _by_checkpoint(table: pl.DataFrame, arm: str, instrument: str) -> dict[tuple[int, int], dict[int, float]]:
-    """{(seed, images seen): {labels: value}}"""
-    found: dict[tuple[int, int], dict[int, float]] = {}
-    for (seed, node), (at, values) in curves(table, instrument, arm).items():
-        for seen, value in zip(at.tolist(), values.tolist(), strict=True):
-            found.setdefault((seed, seen), {})[int(node)] = value
+def _by_checkpoint(table: pl.DataFrame, instrument: str) -> dict[tuple[str, int, int], dict[int, float]]:
+    """{(arm, seed, images seen): {labels: value}}"""
+    found: dict[tuple[str, int, int], dict[int, float]] = {}
+    rows = select(table, instrument).drop_nulls("value").select("arm", "seed", "images_seen", "labels", "value")
+    for *at, labels, value in rows.iter_rows():
+        found.setdefault((at[0], at[1], at[2]), {})[labels] = value
     return found
 
 
-def _point(
-    arm: str, seed: int, seen: int, recall: Mapping[int, float], chance: Mapping[int, float], c: float, last: bool
-) -> Point:
-    point = Point(arm, seed, seen, k_max(recall).steady, c, last)
-    more = [scaled(value, chance[count]) for count, value in recall.items() if count > LARGEST and count in chance]
-    return replace(point, beyond=float(np.mean(more))) if more else point
-
-
-def rank_correlation(chosen: Sequence[Point], reading: str) -> float:
+def rank_correlation(chosen: Sequence[Point], kind: str) -> float:
     """Spearman's rho of how far models go and C; 0 where either is the same for all."""
-    return _rho(_numbers(chosen, reading))
+    return _rho(_numbers(chosen, kind))
 
 
-def seed_interval(chosen: Sequence[Point], reading: str) -> Interval | None:
+def seed_interval(chosen: Sequence[Point], kind: str) -> Interval | None:
     """The bootstrap interval of the rank correlation over seeds: all points of a seed are drawn together, or none.
 
     Checkpoints of a run are not independent, and runs of a seed share their training images; seeds are.
     """
     seeds = sorted({point.seed for point in chosen})
-    numbers = [_numbers([point for point in chosen if point.seed == seed], reading) for seed in seeds]
+    numbers = [_numbers([point for point in chosen if point.seed == seed], kind) for seed in seeds]
 
     @cache
     def together(drawn: tuple[int, ...]) -> float:
@@ -122,23 +108,22 @@ def seed_interval(chosen: Sequence[Point], reading: str) -> Interval | None:
 
 
 def correlates(
-    reading: str = "labels", instrument: str = REMOVED, keep: Callable[[Point], bool] = lambda point: True
+    kind: str = "labels", instrument: str = REMOVED, keep: Callable[[Point], bool] = lambda point: True
 ) -> Rule:
     """The rank correlation over the points that are kept is strong."""
 
     def judge(table: pl.DataFrame) -> Judgement:
-        chosen = [point for point in points(table, instrument) if keep(point) and not math.isnan(point.gain(reading))]
+        chosen = [point for point in points(table, instrument) if keep(point) and not math.isnan(point.gain(kind))]
         arms = sorted({point.arm for point in chosen})
         if len(arms) < 3:
             raise NotMeasured(f"{len(arms)} models say nothing about a correlation: at least 3 are needed")
-        interval, n = seed_interval(chosen, reading), len({point.seed for point in chosen})
-        left_out = _without_each(chosen, reading)
+        interval, n = seed_interval(chosen, kind), len({point.seed for point in chosen})
+        left_out = without_each(chosen, kind).values()
         note = (
             f"{len(chosen)} points of {len(arms)} models; without any one experiment "
-            f"{min(left_out.values()):.2f} to {max(left_out.values()):.2f}"
+            f"{min(left_out):.2f} to {max(left_out):.2f}"
         )
-        verdict = verdict_above(interval, STRONG, n)
-        return Judgement(rank_correlation(chosen, reading), interval, n, verdict, note)
+        return Judgement(rank_correlation(chosen, kind), interval, n, verdict_above(interval, STRONG, n), note)
 
     return judge
 
@@ -150,9 +135,9 @@ def gain_together(table: pl.DataFrame) -> Judgement:
         runs.setdefault((point.arm, point.seed), []).append(point)
     gains: dict[int, list[float]] = {}
     still: list[float] = []
-    for (arm, seed), own in runs.items():
+    for (_, seed), own in runs.items():
         first, last = min(own, key=lambda p: p.seen), max(own, key=lambda p: p.seen)
-        if first.seen == last.seen or by_construction(arm):
+        if first.seen == last.seen or first.by_construction:
             continue
         if last.longest > first.longest:
             gains.setdefault(seed, []).append(last.c - first.c)
@@ -163,21 +148,17 @@ def gain_together(table: pl.DataFrame) -> Judgement:
     return judge_above([float(np.mean(own)) for own in gains.values()], 0.0, note)
 
 
-def by_construction(arm: str) -> bool:
-    """Whether these networks cannot but have C = 1."""
-    return arm not in CONTROLS and arm.split(" ", 1)[0].endswith("L")
-
-
-def _without_each(chosen: Sequence[Point], reading: str) -> Mapping[str, float]:
-    """The rank correlation without the points of each experiment."""
+def without_each(chosen: Sequence[Point], kind: str) -> Mapping[str, float]:
+    """The rank correlation without the points of each experiment (its models on all training sets)."""
+    own = {arm: name for name, arms in MODELS.items() for arm in arms.values()}
     return {
-        name: rank_correlation([point for point in chosen if point.experiment != name], reading)
-        for name in dict.fromkeys(point.experiment for point in chosen)
+        name: rank_correlation([point for point in chosen if own.get(point.arm, point.arm) != name], kind)
+        for name in dict.fromkeys(own.get(point.arm, point.arm) for point in chosen)
     }
 
 
-def _numbers(chosen: Sequence[Point], reading: str) -> NDArray[np.float64]:
-    return np.array([[point.gain(reading), point.c] for point in chosen]).reshape(-1, 2)  # [points, 2]
+def _numbers(chosen: Sequence[Point], kind: str) -> NDArray[np.float64]:
+    return np.array([[point.gain(kind), point.c] for point in chosen]).reshape(-1, 2)  # [points, 2]
 
 
 def _rho(numbers: NDArray[np.float64]) -> float:
@@ -190,23 +171,25 @@ def _rho(numbers: NDArray[np.float64]) -> float:
     return float(np.corrcoef(ranks.T)[0, 1])
 
 
-CAVEAT = "strong, by eye (rank correlation above 0.5)"
-SCATTER = (
+PAPER = "strong, by eye (rank correlation above 0.5)"
+CLAIMS = (
     Claim("SC1a", "models and checkpoints with a higher C go further beyond what they were trained on, in labels "
-          "(removed)", CAVEAT, correlates()),
-    Claim("SC1b", "the same, in objects of a training image", CAVEAT, correlates("objects")),
-    Claim("SC1c", "the same, in labels, C by the gradient", "beyond (above 0.5)", correlates(instrument=GRADIENT)),
-    Claim("SC1d", "the same, in objects, C by the gradient", "beyond (above 0.5)", correlates("objects", GRADIENT)),
-    Claim("SC2", "also at the end of training alone (in labels, removed)", "beyond (above 0.5)",
-          correlates(keep=lambda point: point.last)),
-    Claim("SC3", "also among networks that are not local by construction (in labels, removed)", "beyond (above 0.5)",
-          correlates(keep=lambda point: not by_construction(point.arm))),
+          "(label removed)", PAPER, correlates()),
+    Claim("SC1b", "the same, in objects of a training image", PAPER, correlates("objects"), check=True),
+    Claim("SC1c", "the same, in labels, C by the gradient", "beyond (above 0.5)", correlates(instrument=GRADIENT),
+          check=True),
+    Claim("SC1d", "the same, in objects, C by the gradient", "beyond (above 0.5)", correlates("objects", GRADIENT),
+          check=True),
+    Claim("SC2", "also at the end of training alone (in labels, label removed)", "beyond (above 0.5)",
+          correlates(keep=lambda point: point.last), check=True),
+    Claim("SC3", "also among networks that are not local by construction (in labels, label removed)",
+          "beyond (above 0.5)", correlates(keep=lambda point: not point.by_construction), check=True),
     Claim("SC4", "models that come to draw more labels during training gain C (last less first checkpoint)",
           "three models gain both (above 0)", gain_together),
-    Claim("SC5a", "models and checkpoints with a higher C meet more of the labels that are beyond training (mean "
-          "recall, scale from chance 0 to 1, removed)", "beyond (above 0.5)", correlates("recall")),
+    Claim("SC5a", "models and checkpoints with a higher C draw more of the labels that are beyond training (mean "
+          "recall, scale from chance 0 to 1, label removed)", "beyond (above 0.5)", correlates("recall"), check=True),
     Claim("SC5b", "also at the end of training alone", "beyond (above 0.5)",
-          correlates("recall", keep=lambda point: point.last)),
+          correlates("recall", keep=lambda point: point.last), check=True),
     Claim("SC5c", "also among networks that are not local by construction", "beyond (above 0.5)",
-          correlates("recall", keep=lambda point: not by_construction(point.arm))),
+          correlates("recall", keep=lambda point: not point.by_construction), check=True),
 )  # fmt: skip

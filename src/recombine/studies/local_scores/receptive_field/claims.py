@@ -1,0 +1,136 @@
+"""How local a score must be (beyond Bradley 2026): the rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recombine.lab.claims import Claim, NotMeasured
+from recombine.lab.rules import Rule, above, below, between, difference, mean, rank_correlation
+from recombine.lab.table import select
+from recombine.studies.local_scores._shared.label_recall import (
+    LEARNT,
+    Measure,
+    beyond_chance,
+    learnt,
+    longest,
+    means,
+    of,
+    recall_by_count,
+    with_one,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ALIKE = "labels near, patches as far"  # labels near at every noise level; patches drawn as where they reach far
+ABOVE, BELOW = "labels near above", "labels near below"  # only above, or below, a noise level
+MANY = 6  # labels at which recalls are compared
+FEWEST = 4  # pairs of radii that a rank correlation needs
+
+
+def radii_arm(radius: int, label_radius: int) -> str:
+    """How arms are called by the radii of their pixel and label receptive field: "pixels 2 labels 8"."""
+    return f"pixels {radius} labels {label_radius}"
+
+
+def machine_beside(arm: str) -> str:
+    """The arm of the training-free model with the same receptive fields."""
+    return f"machine {arm}"
+
+
+def radii_of(table: pl.DataFrame) -> dict[str, tuple[int, int]]:
+    """{arm of a network: radii of its pixel and label receptive field}, without those that change with noise."""
+    columns = ("arm", "pixel_radius", "label_radius")
+    rows = select(table, training_free=False).select(columns).drop_nulls().unique(maintain_order=True)
+    return {arm: (pixels, labels) for arm, pixels, labels in rows.iter_rows()}
+
+
+def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:
+    """Recall of each seed with MANY labels, where it was measured."""
+    return {seed: curve[MANY] for seed, curve in recall_by_count(table, arm).items() if MANY in curve}
+
+
+K_MAX, RECALLED = learnt(longest), learnt(beyond_chance)  # of networks that learnt single labels
+
+
+def _falls(arm: str, other: str, bound: float, measure: Measure = K_MAX) -> Rule:
+    """From one arm to another a measure falls by more than a bound."""
+    return above(difference(of(measure, arm), of(measure, other)), bound, means(measure, arm, other))
+
+
+def _keeps(arm: str, other: str, bound: float) -> Rule:
+    """From one arm to another K_max changes by no more than a bound."""
+    return between(difference(of(K_MAX, arm), of(K_MAX, other)), -bound, bound, means(K_MAX, arm, other))
+
+
+def _spares(arm: str, other: str, bound: float) -> Rule:
+    """From one arm to another recall falls by less than a bound."""
+    return below(difference(of(RECALLED, arm), of(RECALLED, other)), bound, means(RECALLED, arm, other))
+
+
+def _labels_cost_more(bound: float, measure: Measure = K_MAX) -> Rule:
+    """What a larger label receptive field costs is more than what a larger pixel receptive field costs."""
+    labels, pixels = (difference(of(measure, NEAR), of(measure, other)) for other in (FAR, WIDE))
+    return above(difference(labels, pixels), bound, lambda t: f"{mean(labels(t)):.2f} and {mean(pixels(t)):.2f}")
+
+
+def _ranks(table: pl.DataFrame, singles: float = 0.0) -> dict[int, float]:
+    """For each seed: rank correlation of the recall of network and machine, over networks with so much of singles."""
+    pairs: dict[int, list[tuple[float, float]]] = {}
+    for arm in radii_of(table):
+        try:
+            network, machine = with_many(table, arm), with_many(table, machine_beside(arm))
+        except NotMeasured:
+            continue
+        if mean(with_one(table, arm)) >= singles:
+            for seed in network.keys() & machine.keys():
+                pairs.setdefault(seed, []).append((machine[seed], network[seed]))
+    found = {seed: pairs[seed] for seed in sorted(pairs) if len(pairs[seed]) >= FEWEST}
+    if not found and not singles:
+        raise NotMeasured(f"no seed has networks and machines of {FEWEST} pairs of radii with {MANY} labels")
+    return {seed: rank_correlation(*zip(*own, strict=True)) for seed, own in found.items()}
+
+
+def _ranks_of_learnt(table: pl.DataFrame) -> str:
+    found = _ranks(table, LEARNT)
+    return f"among networks with a recall of {LEARNT:g} of single labels {mean(found):.2f}" if found else ""
+
+
+NEAR, FAR, WIDE, POINT = radii_arm(2, 2), radii_arm(2, 8), radii_arm(6, 2), radii_arm(0, 0)
+LOSS = "labels within 2 less within 8"
+
+CLAIMS = (
+    Claim("DS1", f"K_max falls with the label receptive field, pixels within 2 cells ({LOSS})",
+          "not asked (above 2)", _falls(NEAR, FAR, 2.0), check=True),
+    Claim("DS1b", f"also if both learn from the same patches ({LOSS})", "not asked (above 2)",
+          _falls(ALIKE, FAR, 2.0), check=True),
+    Claim("DS2", "but hardly with the pixel receptive field, labels within 2 cells (pixels within 2 less within 6)",
+          "not asked (2 at most)", _keeps(NEAR, WIDE, 2.0), check=True),
+    Claim("DS3", "a larger label receptive field costs more than a larger pixel one (difference of the two losses of "
+          "K_max)", "not asked (above 1)", _labels_cost_more(1.0), check=True),
+    Claim("DS4", "both receptive fields together: K_max falls from 5 x 5 to 13 x 13 cells (difference)",
+          "k = 8 fails (above 2)", _falls(NEAR, radii_arm(6, 6), 2.0), check=True),
+    Claim("DS4b", "and a single cell is too little (K_max at k = 2 less at k = 0)", "not asked (above 2)",
+          above(difference(of(longest, NEAR), of(longest, POINT)), 2.0,
+                lambda t: f"single cell: recall of single labels {mean(with_one(t, POINT)):.2f}"), check=True),
+    Claim("DS5", "high noise sets the layout: labels that are near at high noise only keep K_max (difference)",
+          "said, no number (2 at most)", _keeps(ALIKE, ABOVE, 2.0), check=True),
+    Claim("DS5b", "labels that are near at low noise only do not (K_max, high less low)",
+          "said, no number (above 2)", _falls(ABOVE, BELOW, 2.0), check=True),
+    Claim("DS6", "the training-free model of the same receptive fields ranks networks right (rank correlation, recall "
+          "with 6 labels)", "not asked (above 0.6)", above(_ranks, 0.6, _ranks_of_learnt), check=True),
+    Claim("DS7", f"in the training-free model K_max falls with the label receptive field ({LOSS})",
+          "not asked (above 2)", _falls(machine_beside(NEAR), machine_beside(FAR), 2.0), check=True),
+    Claim("DS7b", "and hardly with the pixel receptive field (pixels within 2 less within 6)", "not asked (2 at most)",
+          _keeps(machine_beside(NEAR), machine_beside(WIDE), 2.0), check=True),
+    Claim("DS8a", "more than three labels: recall falls with the label receptive field (scale from chance 0 to 1, "
+          f"{LOSS})", "not asked (above 0.1)", _falls(NEAR, FAR, 0.1, RECALLED), check=True),
+    Claim("DS8b", "hardly with the pixel receptive field (pixels within 2 less within 6)",
+          "not asked (less than 0.1)", _spares(NEAR, WIDE, 0.1), check=True),
+    Claim("DS8c", "a larger label receptive field costs more than a larger pixel one (difference of the two losses)",
+          "not asked (above 0)", _labels_cost_more(0.0, RECALLED), check=True),
+    Claim("DS8d", "labels that are near at high noise only keep recall (difference)",
+          "said, no number (less than 0.1)", _spares(ALIKE, ABOVE, 0.1), check=True),
+    Claim("DS8e", "labels that are near at low noise only do not (high less low)",
+          "said, no number (above 0.1)", _falls(ABOVE, BELOW, 0.1, RECALLED), check=True),
+)  # fmt: skip
