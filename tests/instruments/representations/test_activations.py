@@ -22,7 +22,7 @@ def test_stages_are_named_in_the_order_of_the_walk() -> None:
     assert list(stages(model())) == ["down.0", "bottom", "middle", "up.0"]
 
 
-def test_every_stage_is_heard_once_and_nothing_is_left_behind() -> None:
+def test_every_stage_is_recorded_once_and_no_hook_is_left() -> None:
     net = model()
     x, sigma = torch.randn(300, *SHAPE, generator=torch.Generator().manual_seed(0)), torch.full((300,), 0.5)
     condition = torch.arange(600.0).reshape(300, 2)
@@ -35,7 +35,7 @@ def test_every_stage_is_heard_once_and_nothing_is_left_behind() -> None:
     assert not any(module._forward_hooks for module in net.modules())
 
 
-def test_an_image_alone_is_heard_as_in_company_and_told_apart_from_others() -> None:
+def test_the_condition_changes_the_activations() -> None:
     net = model()
     x, sigma = torch.zeros(2, *SHAPE), torch.full((2,), 0.5)
     values = activations(net, x, sigma, torch.tensor([[1.0, 2], [5, 2]]), ["up.0"])["up.0"]

@@ -1,4 +1,4 @@
-"""Codes that nobody learned: their values by hand. What their geometry is stands in test_geometry."""
+"""Codes that are not learned: their values by hand. Their geometry is in test_geometry."""
 
 import math
 
@@ -45,4 +45,4 @@ def test_a_random_layer_is_a_function_of_its_seed() -> None:
     assert layer.equal(random_layer(images, 16, seed=3))
     assert not layer.equal(random_layer(images, 16, seed=4))
     assert 0.3 < (layer == 0).double().mean() < 0.7
-    assert (random_layer(torch.ones(2, 1, 6, 6), 16) == 0).all()  # a blank image says nothing
+    assert (random_layer(torch.ones(2, 1, 6, 6), 16) == 0).all()  # a blank image has no activation

@@ -39,7 +39,7 @@ OVERLAPS = {
     1.0: (0.984, 0.939, 0.869, 0.779, 0.570, 0.368, 0.105, 0.018),
     1.5: (0.993, 0.973, 0.939, 0.895, 0.779, 0.641, 0.368, 0.169),
 }
-"""g(d), worked out apart from this code."""
+"""g(d), computed independently of this code."""
 NEIGHBOURS = {
     0.1: (0, 0, 0, 0, 0, 0), 0.2: (4, 4, 4, 0, 0, 0), 0.3: (20, 20, 12, 8, 4, 0), 0.5: (68, 60, 36, 28, 20, 8),
     0.7: (136, 112, 68, 60, 36, 20), 1.0: (260, 232, 144, 112, 80, 36), 1.5: (592, 516, 340, 260, 176, 68),
@@ -85,8 +85,8 @@ def test_overlap_over_distance(width: float, known: tuple[float, ...]) -> None:
 def test_the_closed_form_is_that_of_images(width: float) -> None:
     """Two ways along x and y; the second with the images themselves."""
     labels = torch.tensor([[16, 16], [16.5, 16], [17, 16], [17, 17], [18.5, 15], [19, 18]], dtype=torch.float64)
-    apart = labels - labels[0]
-    closed = overlap_at(apart[:, 0], width) * overlap_at(apart[:, 1], width)
+    away = labels - labels[0]
+    closed = overlap_at(away[:, 0], width) * overlap_at(away[:, 1], width)
     torch.testing.assert_close(overlap(labels[:1], labels, width), closed, rtol=1e-9, atol=0)
     dark = (1 - BumpsWorld(width=width).render(labels).double()).flatten(1) / 2  # [6, 1024], of float32 images
     drawn = ((dark[:1] * dark).sum(1) / dark[0].square().sum()).sqrt()
@@ -94,8 +94,8 @@ def test_the_closed_form_is_that_of_images(width: float) -> None:
 
 
 def test_limits_of_the_closed_form() -> None:
-    apart = torch.tensor([1.0, 2.5, 4.0])
-    torch.testing.assert_close(overlap_at(apart, 1.5), (-apart.double().square() / 36).exp(), rtol=1e-6, atol=0)
+    away = torch.tensor([1.0, 2.5, 4.0])
+    torch.testing.assert_close(overlap_at(away, 1.5), (-away.double().square() / 36).exp(), rtol=1e-6, atol=0)
     assert float(overlap_at(torch.tensor(1.0), 0.1)) == pytest.approx(math.sqrt(2) * math.exp(-12.5), rel=1e-6)
     assert float(overlap_at(torch.tensor(-2.0), 0.4)) == float(overlap_at(torch.tensor(2.0), 0.4))
 
@@ -109,9 +109,9 @@ def test_between_pixels_a_bump_overlaps_another_more_than_itself(width: float, k
 def test_not_so_for_wide_bumps_nor_on_a_pixel() -> None:
     for width in (0.5, 0.7, 1.0):
         assert float(overlap(place(16.5), place(17), width)) < 1
-    apart = torch.linspace(0.01, 6, 300)
+    away = torch.linspace(0.01, 6, 300)
     for width in (0.1, 0.2, 0.3, 1.0):
-        assert overlap_at(apart, width).max() < 1
+        assert overlap_at(away, width).max() < 1
 
 
 def test_narrow_bumps_between_pixels_share_a_pixel() -> None:

@@ -29,7 +29,7 @@ def test_values_that_were_never_seen_are_alone() -> None:
 
 
 @pytest.mark.parametrize("each", [0.5, 1.5, 2.0, 3.0, 5.0])
-def test_random_sets_are_as_the_closed_form_says(each: float) -> None:
+def test_random_sets_are_as_in_the_closed_form(each: float) -> None:
     side = 400
     shares = []
     for seed in range(4):

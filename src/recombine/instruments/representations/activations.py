@@ -1,4 +1,4 @@
-"""What the blocks of a U-Net say while it draws: activations of every stage at one step of the generation."""
+"""Activations of every stage of a U-Net at one step of the generation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stages(model: NetworkDenoiser) -> dict[str, torch.nn.Module]:
 
     network = model.network.inner if isinstance(model.network, FoldedNetwork) else model.network
     if not isinstance(network, UNet):
-        raise UserError("activations are read from the stages of a U-Net: this model has another network")
+        raise UserError("activations are taken from the stages of a U-Net: this model has another network")
     down, up = ({f"{side}.{i}": stage for i, stage in enumerate(getattr(network, side))} for side in ("down", "up"))
     return {**down, "bottom": network.bottom, "middle": network.middle, **up}
 
@@ -37,19 +37,19 @@ def stages(model: NetworkDenoiser) -> dict[str, torch.nn.Module]:
 def activations(
     model: NetworkDenoiser, x: Tensor, sigma: Tensor, condition: Tensor | None, names: Sequence[str]
 ) -> dict[str, Tensor]:
-    """What each named stage answers to x [n, C, H, W] at noise level sigma [n].  # [n, D] each, on x's device"""
+    """The output of each named stage for x [n, C, H, W] at noise level sigma [n].  # [n, D] each, on x's device"""
     known = stages(model)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UserError(f"no stage '{unknown[0]}' in this network; it has {', '.join(known)}")
-    heard: dict[str, list[Tensor]] = {name: [] for name in names}
+    found: dict[str, list[Tensor]] = {name: [] for name in names}
 
-    def listen(name: str) -> torch.utils.hooks.RemovableHandle:
+    def record(name: str) -> torch.utils.hooks.RemovableHandle:
         return known[name].register_forward_hook(
-            lambda module, given, answer: heard[name].append(answer.flatten(1).float())
+            lambda module, given, answer: found[name].append(answer.flatten(1).float())
         )
 
-    handles = [listen(name) for name in names]
+    handles = [record(name) for name in names]
     try:
         for start in range(0, len(x), CHUNK):
             part = slice(start, start + CHUNK)
@@ -57,7 +57,7 @@ def activations(
     finally:
         for handle in handles:
             handle.remove()
-    return {name: torch.cat(parts) for name, parts in heard.items()}
+    return {name: torch.cat(parts) for name, parts in found.items()}
 
 
 def compact(points: Tensor) -> Tensor:

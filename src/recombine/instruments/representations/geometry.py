@@ -1,10 +1,10 @@
 """The shape of a representation of two periodic variables: its dimension, its rings, and how far it is from a torus.
 
-Liang et al. 2024, Sec. 3.1 and App. C. H [n_x, n_y, D] holds what a network (or an image) says of x = i, y = j. The
+Liang et al. 2024, Sec. 3.1 and App. C. H [n_x, n_y, D] holds what a network (or an image) has at x = i, y = j. The
 ring "x fixed" at i is H[i, :], the ring "y fixed" at j is H[:, j]; each is centred on its own mean and has a plane,
 spanned by its first two principal components. Two tests compare planes: by principal cosines, since the two components
-of a circle are arbitrary and their own cosines mean nothing, and by what is left of a ring projected on another's
-plane. Everything is unchanged if H is moved, turned or scaled.
+of a circle are arbitrary and cosines between single ones mean nothing, and by what is left of a ring projected on
+another's plane. Everything is unchanged if H is moved, turned or scaled.
 """
 
 from collections.abc import Callable

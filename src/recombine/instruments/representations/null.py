@@ -1,4 +1,4 @@
-"""Representations that nobody learned: what a trained layer's geometry and topology must be told apart from.
+"""Representations that were not learned: what a trained layer's geometry and topology must differ from.
 
 The pixels of the bump world are near-orthogonal rings already, and so is what a random layer makes of them: without
 these beside it, no number of a trained layer is evidence of learning (the controls that Liang et al. 2024 lack).
@@ -44,7 +44,7 @@ def pooled(images: Tensor, k: int) -> Tensor:
 
 
 def label_code(labels: Tensor, width: int = 128, periods: tuple[float, float] = (2 * math.pi, 2e4 * math.pi)) -> Tensor:
-    """Sinusoids of x beside sinusoids of y: what a positional conditioner is told.  # [n, 2] -> [n, 2 width]"""
+    """Sinusoids of x beside sinusoids of y: what a positional conditioner receives.  # [n, 2] -> [n, 2 width]"""
     from recombine.denoisers.conditioners import Sinusoids
 
     return Sinusoids(width, periods)(labels.double()).flatten(1)  # type: ignore[no-any-return]

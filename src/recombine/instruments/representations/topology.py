@@ -1,7 +1,7 @@
 """Persistent homology of a representation: which holes the cloud of its points has, and how long they last.
 
-Liang et al. 2024, Fig. 2: a torus has Betti numbers (1, 2, 1). So have the raw pixels of the bump world: this says what
-a representation keeps of its data, not what a network learned. The Rips complex of n points can take n^3 memory, so
+Liang et al. 2024, Fig. 2: a torus has Betti numbers (1, 2, 1). So have the raw pixels of the bump world: holes show
+what a representation keeps of its data, not what a network learned. The Rips complex of n points can take n^3 memory, so
 its cost is estimated before it is built, and where it is too much fewer points are taken. Needs gudhi (the extra
 `topology`).
 """
@@ -24,7 +24,7 @@ BYTES_A_PAIR = 136  # of points: distances, edges, counting triangles; measured:
 FIELD = 11  # homology modulo a prime above 2 tells a torus from a Klein bottle
 GAPS = (1.5, 1.5, 2.0)  # H0, H1, H2: how many times longer than the next the last bar that counts is at least
 NOISE = 0.05  # of the enclosing radius: a shorter bar is no hole
-MOST = 3  # holes of one dimension that are looked for
+MOST = 3  # holes of one dimension that are counted
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def persistence(points: ArrayLike, budget: int = BUDGET, strict: bool = False) -
     """Bars of points [n, D] or of a grid [n_x, n_y, D]; of landmarks if all of them do not fit into `budget` bytes.
 
     With `strict` there are no landmarks: a UserError says what all points would take. Finding that out can take a
-    minute for 1,024 points; whoever wants 256 of them anyway hands over a coarser grid.
+    minute for 1,024 points; hand over a coarser grid if 256 of them will do.
     """
     cloud = _cloud(points)
     rows = np.arange(math.prod(cloud.shape[:-1]))
@@ -110,7 +110,7 @@ def standing_out(lengths: ArrayLike, gap: float) -> int | None:
     """How many of the bars are holes: those before the largest relative drop, if it is at least `gap`-fold.
 
     So H1 of a torus has 2 if its second bar is 1.5 times its third, and no other drop is larger. 0 if no bar is longer
-    than NOISE; None if some are but none stands out. Looks at the MOST longest bars.
+    than NOISE; None if some are but none stands out. Only the MOST longest bars count.
     """
     falling = np.sort(np.asarray(lengths, dtype=np.float64))[::-1]
     if not len(falling) or falling[0] <= NOISE:

@@ -48,18 +48,18 @@ def overlap_at(distance: Tensor, width: float) -> Tensor:
     """g(d): the overlap with a bump on a pixel, far from the edges, of one so far along an axis.  # any shape
 
     exp(-d^2 / (16 s^2)) sqrt(T(d / 2) / T(0)) with T(u) the sum of exp(-(k - u)^2 / (2 s^2)) over all whole k; bumps
-    that are dx and dy apart overlap by g(dx) g(dy).
+    at dx and dy from each other overlap by g(dx) g(dy).
     """
     _check_width(width)
     scale = EXPONENT * width**2
-    apart = distance.double().abs()
+    away = distance.double().abs()
     pixel = torch.arange(-(reach := math.ceil(12 * width)), reach + 2, dtype=torch.float64)  # what is left out: e^-72
 
     def total(shift: Tensor) -> Tensor:
         return (2 * (pixel - shift[..., None]).square() / -scale).exp().sum(-1)
 
-    part = (apart / 2).frac()  # T repeats with every pixel
-    return (apart.square() / (-4 * scale)).exp() * (total(part) / total(torch.zeros(()))).sqrt()
+    part = (away / 2).frac()  # T repeats with every pixel
+    return (away.square() / (-4 * scale)).exp() * (total(part) / total(torch.zeros(()))).sqrt()
 
 
 def neighbours(width: float, threshold: float) -> Tensor:
@@ -160,7 +160,7 @@ def shares(sizes: NDArray[np.int64], of: Literal["sampled", "lattice"] = "sample
 @dataclass(frozen=True)
 class Critical:
     """The lambda from which on the largest component holds half: infinite if it never does, and if it always did the
-    first lambda that was looked at, of which only this is known: the critical one is not above it."""
+    first lambda that was tried, of which only this is known: the critical one is not above it."""
 
     outcome: Outcome
     value: float

@@ -117,15 +117,15 @@ def _draw_places(axes: Axes, table: pl.DataFrame, arm: str, world: BumpsWorld, s
 
 
 def _draw_arms(axes: Axes, table: pl.DataFrame) -> None:
-    errors = {each: mean(found) for each in HYPOTHESES if (found := errors_of(table, each, ARMS))}
-    off = f": off by {min(errors.values()):.2f} to {max(errors.values()):.2f}" if errors else ""
-    axes.set_title(f"a   Five arrangements{off}")
+    errors = {each: mean(off) for each in HYPOTHESES if (off := errors_of(table, each, ARMS))}
+    spread = f": off by {min(errors.values()):.2f} to {max(errors.values()):.2f}" if errors else ""
+    axes.set_title(f"a   Five arrangements{spread}")
     found = {arm: list(accuracy(table, arm).values()) for arm in ARMS}
     if not any(found.values()):
         return empty_panel(axes, "not measured: any arrangement")
     for place, (arm, values) in enumerate(found.items()):
         if values:
-            draw_bar(axes, place, values, 0.5, GREY)
+            draw_bar(axes, float(place), values, 0.5, GREY)
         for number, hypothesis in enumerate(HYPOTHESES):
             if expected := predicted(table, hypothesis, arm):
                 axes.plot(
