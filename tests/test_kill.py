@@ -18,9 +18,11 @@ from recombine.lab.execute.conduct import conduct
 from recombine.lab.experiment import make_plan
 from recombine.lab.store import Busy, RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
+from recombine.studies import EXPERIMENTS
 from recombine.training.execution import Execution
 from recombine.training.state import load_tensors
 
+EXPERIMENT = EXPERIMENTS["concept-graphs/emergence"]
 Finish = Callable[..., RunFolder]
 
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
@@ -35,8 +37,6 @@ from recombine.lab.execute.conduct import conduct
 from recombine.runs.concept_graph import RunConfig
 from recombine.lab.store import Store
 from recombine.training.execution import Execution
-
-EXPERIMENT = EXPERIMENTS["concept-graphs/emergence"]
 
 config, fsync, count = RunConfig.model_validate_json(sys.argv[1]), os.fsync, 0
 for line in sys.stdin:
