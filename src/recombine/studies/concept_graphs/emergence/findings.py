@@ -24,6 +24,7 @@ def numbers(table: pl.DataFrame) -> dict[str, float | str]:
     in_order = sum(a < b < c for a, b, c in zip(*(times.values() for times in probe), strict=True))
     tops = [values.max() for _, values in curves(table, "reader.product", arm="binary", node="101").values()]
     return {
+        "emerged": EMERGED,
         "d0": d0,
         "d1": d1,
         "probe_order": in_order,

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recombine.instruments.shapes.curves import emergence_time
-from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_every
-from recombine.lab.table import Curve, curves
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every
+from recombine.lab.rules import BySeed, Measure, Rule, above
+from recombine.lab.table import Curve, curves, select
 
 if TYPE_CHECKING:
     import polars as pl
 
 TARGET = "11"
-WEAK = "c0.2"
+WEAK = 0.2  # separation of the colours
 WAYS = {
-    "naive": "asked plainly",
+    "plain": "asked plainly",
     "over": "over-prompted",
     "steer": "steered",
     "over-random": "colours in random directions",
@@ -28,80 +28,84 @@ WAYS = {
 }
 
 
-def capability(table: pl.DataFrame, arm: str, way: str) -> dict[int, Curve]:
+def capability(table: pl.DataFrame, color_separation: float, way: str) -> dict[int, Curve]:
     """For each seed: accuracy over training by the best try of this way.
 
     It is chosen on one half of its samples and scored on the other, both ways round: no sample chooses its own score.
     """
+    asked = {"way": way, "color_separation": color_separation, "node": TARGET}
     halves: dict[str, dict[int, list[Curve]]] = {"a": {}, "b": {}}
-    for number in range(_tries(table, way)):
-        for half, by_seed in halves.items():
-            for (seed, _), curve in curves(table, f"{way}.{number}.{half}", arm, TARGET).items():
-                by_seed.setdefault(seed, []).append(curve)
+    for half, by_seed in halves.items():
+        for (seed, _), curve in curves(table, "prompted.product", "strength", half=half, **asked).items():
+            by_seed.setdefault(seed, []).append(curve)
     if not halves["a"]:
-        raise NotMeasured(f"nothing of arm {arm} was {WAYS.get(way, way)}")
-    return {seed: (halves["a"][seed][0][0], _best(halves, seed)) for seed in halves["a"]}
+        raise NotMeasured(f"colours {color_separation:g} apart, {WAYS[way]}: not measured")
+    return {seed: (found[0][0], _best(found, halves["b"][seed])) for seed, found in halves["a"].items()}
 
 
-def _tries(table: pl.DataFrame, way: str) -> int:
-    """How many different tries of this way the table has."""
-    return sum(i.startswith(f"{way}.") and i.endswith(".a") for i in table["instrument"].unique())
-
-
-def _best(halves: dict[str, dict[int, list[Curve]]], seed: int) -> NDArray[np.float64]:
-    a, b = (np.stack([values for _, values in halves[half][seed]]) for half in "ab")  # [tries, moments]
+def _best(one: list[Curve], other: list[Curve]) -> NDArray[np.float64]:
+    a, b = (np.stack([values for _, values in half]) for half in (one, other))  # [tries, moments]
     moments = np.arange(a.shape[1])
     scores: NDArray[np.float64] = (b[a.argmax(0), moments] + a[b.argmax(0), moments]) / 2
     return scores
 
 
 def capable_before_asked(table: pl.DataFrame) -> Judgement:
-    """P5: over-prompting reaches 0.9 before plain prompts reach 0.5, in every seed where over-prompting does."""
-    over, naive = (capability(table, WEAK, way) for way in ("over", "naive"))
-    verdicts, times = [], []
-    for seed, curve in over.items():
-        capable, asked = _time(curve, 0.9), _time(naive[seed], 0.5)
-        if math.isfinite(capable) or math.isfinite(asked):
-            verdicts.append(capable < asked)
-            times.append((capable, asked))
-    medians = [float(np.median(each)) for each in zip(*times, strict=True)] if times else []
-    words = ["never" if math.isinf(time) else f"{time:,.0f}" for time in medians]
-    silent = len(over) - len(verdicts)
+    """P5: over-prompting reaches 0.9 before plain prompts reach 0.5, in every seed where either comes."""
+    over, plain = (capability(table, WEAK, way) for way in ("over", "plain"))
+    times = [(_time(over[seed], 0.9), _time(plain[seed], 0.5)) for seed in over]
+    came = [pair for pair in times if math.isfinite(min(pair))]
+    words = ["never" if math.isinf(time) else f"{time:,.0f}" for time in np.median(came, axis=0)] if came else []
+    silent = len(times) - len(came)
     note = f"median images: {' and '.join(words)}" if words else ""
-    return judge_every(sum(verdicts), len(verdicts), note + (f"; {silent} seeds reach neither" if silent else ""))
+    note += f"; {silent} seeds reach neither" if silent else ""
+    return judge_every(sum(capable < asked for capable, asked in came), len(came), note)
 
 
-def better(way: str, than: str, arms: tuple[str, ...] = ("c0.2", "c0.3")) -> Callable[[pl.DataFrame], Judgement]:
-    """How much more accurate one way of asking is than another, averaged over training and arms; one value a seed."""
+def gain(way: str, than: str) -> Measure:
+    """How much more accurate one way of asking is than another, averaged over training and arms."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
-        present = set(table["arm"].unique())
+    def measure(table: pl.DataFrame) -> BySeed:
         gains: dict[int, list[float]] = {}
-        for arm in (arm for arm in arms if arm in present):
-            one, other = capability(table, arm, way), capability(table, arm, than)
-            for seed in one:
-                if seed in other:
-                    gains.setdefault(seed, []).append(float((one[seed][1] - other[seed][1]).mean()))
+        for color in select(table, way=[way, than])["color_separation"].unique().sort():
+            one, other = capability(table, color, way), capability(table, color, than)
+            for seed in one.keys() & other.keys():
+                gains.setdefault(seed, []).append(float((one[seed][1] - other[seed][1]).mean()))
         if not gains:
             raise NotMeasured(f"{WAYS[way]} was not measured beside {WAYS[than]}")
-        return judge_above([float(np.mean(each)) for each in gains.values()], 0.0)
+        return {seed: float(np.mean(each)) for seed, each in sorted(gains.items())}
 
-    return judge
+    return measure
 
 
-def steadier(table: pl.DataFrame) -> Judgement:
+def better(way: str, than: str) -> Rule:
+    """One way of asking draws the held-out class better than another."""
+    return above(gain(way, than), 0)
+
+
+def _where_plain_differs_most(table: pl.DataFrame) -> tuple[int, dict[int, tuple[float, float]]]:
+    """The moment, and {seed: over-prompted and plain accuracy there}."""
+    over, plain = (capability(table, WEAK, way) for way in ("over", "plain"))
+    at = int(np.std([plain[seed][1] for seed in sorted(plain)], axis=0).argmax())
+    return int(over[min(over)][0][at]), {s: (float(over[s][1][at]), float(plain[s][1][at])) for s in sorted(over)}
+
+
+def steadier(table: pl.DataFrame) -> BySeed:
     """P6: how much farther a seed's plain accuracy is from the mean of all seeds than its over-prompted accuracy, where
-    plain accuracy differs most; one value a seed.
+    plain accuracy differs most.
     """
-    over, naive = (capability(table, WEAK, way) for way in ("over", "naive"))
-    a, b = (np.stack([found[seed][1] for seed in sorted(found)]) for found in (over, naive))  # [seeds, moments]
-    at = int(b.std(0).argmax())
-    if b[:, at].std() == 0:
-        raise NotMeasured("plain accuracy does not differ between seeds")
-    farther = np.abs(b[:, at] - b[:, at].mean()) - np.abs(a[:, at] - a[:, at].mean())
-    seen, spreads = int(next(iter(over.values()))[0][at]), (a[:, at].std(), b[:, at].std())
-    note = f"standard deviations at {seen:,} images: {{:.2f}} over-prompted, {{:.2f}} plain".format(*spreads)
-    return judge_above(farther, 0.0, note)
+    found = _where_plain_differs_most(table)[1]
+    over, plain = np.array(list(found.values())).T
+    if plain.std() == 0:
+        raise NotMeasured("plain accuracy does not differ between the seeds that were measured")
+    farther = np.abs(plain - plain.mean()) - np.abs(over - over.mean())
+    return dict(zip(found, farther.tolist(), strict=True))
+
+
+def _spreads(table: pl.DataFrame) -> str:
+    seen, found = _where_plain_differs_most(table)
+    over, plain = np.std(list(found.values()), axis=0)
+    return f"standard deviations at {seen:,} images: {over:.2f} over-prompted, {plain:.2f} plain"
 
 
 def _time(curve: Curve, level: float) -> float:
@@ -109,47 +113,19 @@ def _time(curve: Curve, level: float) -> float:
     return math.inf if time is None else time
 
 
-HIDDEN = (
-    Claim(
-        "P5",
-        "with colours 0.2 apart over-prompting reaches 0.9 before plain prompts reach 0.5 (share of seeds)",
-        "0.9 by 6k steps; plain 0.55 at 15k",
-        capable_before_asked,
-    ),
-    Claim(
-        "P5a",
-        "over-prompting draws the held-out class better than plain prompts (gain, over training)",
-        "above 0",
-        better("over", "naive"),
-    ),
-    Claim(
-        "P5b",
-        "and better than as many colours in random directions (gain, over training)",
-        "beyond (above 0)",
-        better("over", "over-random"),
-    ),
-    Claim(
-        "P5c",
-        "and better than the same strengths in another channel (gain, over training)",
-        "beyond (above 0)",
-        better("over", "over-shuffled"),
-    ),
-    Claim(
-        "P5d",
-        "steering the condition's signal draws it better than plain prompts (gain, over training)",
-        "above 0",
-        better("steer", "naive"),
-    ),
-    Claim(
-        "P5e",
-        "and better than steering along random directions (gain, over training)",
-        "beyond (above 0)",
-        better("steer", "steer-random"),
-    ),
-    Claim(
-        "P6",
-        "capability differs less between seeds than plain accuracy does (difference in distance from the mean)",
-        "far smaller spread (above 0)",
-        steadier,
-    ),
-)
+CLAIMS = (
+    Claim("P5", "with colours 0.2 apart over-prompting reaches 0.9 before plain prompts reach 0.5 (share of seeds)",
+          "0.9 by 6k steps; plain 0.55 at 15k", capable_before_asked),
+    Claim("P5a", "over-prompting draws the held-out class better than plain prompts (gain, over training)", "above 0",
+          better("over", "plain")),
+    Claim("P5b", "and better than as many colours in random directions (gain, over training)", "beyond (above 0)",
+          better("over", "over-random"), check=True),
+    Claim("P5c", "and better than the same strengths in another channel (gain, over training)", "beyond (above 0)",
+          better("over", "over-shuffled"), check=True),
+    Claim("P5d", "steering the condition's signal draws it better than plain prompts (gain, over training)", "above 0",
+          better("steer", "plain")),
+    Claim("P5e", "and better than steering along random directions (gain, over training)", "beyond (above 0)",
+          better("steer", "steer-random"), check=True),
+    Claim("P6", "capability differs less between seeds than plain accuracy does (difference in distance from the mean)",
+          "far smaller spread (above 0)", above(steadier, 0, _spreads)),
+)  # fmt: skip

@@ -9,18 +9,11 @@ directions; as many tries of each, the best chosen on one half of the samples an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from recombine.instruments.shapes.hidden import HiddenEvaluation
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.instruments.shapes.hidden import HIDDEN_COLUMNS, HiddenEvaluation
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_space._shared import seen
-from recombine.studies.concept_space.hidden import claims
 from recombine.studies.concept_space.speed import experiment as speed
-
-if TYPE_CHECKING:
-    import polars
 
 COLORS = (0.2, 0.3)
 
@@ -31,33 +24,18 @@ def _arms(config: RunConfig, colors: tuple[float, ...], tries: int) -> dict[str,
     return {f"c{color:g}": override(base, {"world.color_separation": color}) for color in colors}
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """Capability by each way of asking beside its controls, over training."""
-    from recombine.studies.concept_space.hidden import figures
-
-    return {
-        "figure": Drawing(
-            figures.capability_over_training(table),
-            "Accuracy of the held-out class when asked plainly, over-prompted and steered, beside the controls.",
-        )
-    }
-
-
 EXPERIMENT = Experiment(
-    study="concept-space",
-    name="hidden",
     question="Can a model draw a held-out class before it does so when asked plainly?",
     figure="Park et al. 2024, over-prompting and latent intervention",
+    columns=HIDDEN_COLUMNS | {"color_separation": float, "size_separation": float},
+    of_arm=speed.separations,
     budgets={
         "smoke": Budget(_arms(speed.SMOKE, (0.3,), 4), 1, "seconds; proves the path, shows nothing"),
         "laptop": Budget(_arms(speed.LAPTOP, (0.2,), 16), 1, "16 px, one seed, minutes on two CPU cores"),
         "full": Budget(_arms(speed.FULL, COLORS, 64), 5, "32 px, two arms of five seeds, minutes on one GPU"),
     },
-    claims=claims.HIDDEN,
-    draw=draw,
-    seen=seen.HIDDEN,
-    notes=(
-        *speed.EXPERIMENT.notes[:3],
+    assumptions=(
+        *speed.EXPERIMENT.assumptions[:3],
         "Accuracy is the reader's product for small blue. The paper takes the largest of five noisy scores; here the "
         "best prompt is chosen on one half of the samples and scored on the other.",
         "The size of the prompts is that of the class; the paper's over-prompts say 0.3 where the class has 0.25.",

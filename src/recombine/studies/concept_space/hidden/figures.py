@@ -1,40 +1,49 @@
 """The figure of hidden capabilities (Park et al. 2024)."""
 
+from __future__ import annotations
+
+import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
 from recombine.lab.claims import NotMeasured
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.curves import band_caption, draw_series
 from recombine.lab.report.kit.style import empty_figure, house_style, put_caption
 from recombine.lab.table import Curve
+from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_space.hidden.claims import TARGET, WAYS, capability
 
-PANELS = (("naive", "over", "over-random", "over-shuffled"), ("naive", "steer", "steer-random"))
+PANELS = (("plain", "over", "over-random", "over-shuffled"), ("plain", "steer", "steer-random"))
 
 
-def capability_over_training(table: pl.DataFrame) -> Figure:
-    """A row for each arm: over-prompting and steering, each beside plain prompts and its controls."""
-    arms = list(dict.fromkeys(table["arm"].to_list()))
-    if not arms:
-        return empty_figure("not measured: no arm has a run")
+def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+    """A row for each separation of colours: over-prompting and steering, each beside plain prompts and its controls."""
+    caption = "Accuracy of the held-out class when asked plainly, over-prompted and steered, beside the controls."
+    colors = table["color_separation"].drop_nulls().unique().sort().to_list()
+    if not colors:
+        return {"figure": Drawing(empty_figure("not measured: no arm has a run"), caption)}
     with house_style():
-        figure = Figure(figsize=(13, 5.4 * len(arms) + 0.6), layout="constrained")
-        panels = figure.subplots(len(arms), len(PANELS), sharey=True, squeeze=False)
-        for row, arm in zip(panels, arms, strict=True):
-            for axes, ways, title in zip(row, PANELS, ("over-prompting", "steering"), strict=True):
-                axes.set_title(f"colours {arm[1:]} apart: {title}")
-                draw_series(axes, {WAYS[way]: _curves(table, arm, way) for way in ways})
+        figure = Figure(figsize=(14, 5.8 * len(colors) + 0.8), layout="constrained")
+        panels = figure.subplots(len(colors), len(PANELS), sharey=True, squeeze=False)
+        for row, color in zip(panels, colors, strict=True):
+            for axes, ways in zip(row, PANELS, strict=True):
+                series = {WAYS[way]: _curves(table, color, way) for way in ways}
+                means = [np.mean([values.mean() for _, values in found]) for found in series.values() if found]
+                gained = f" {means[1] - means[0]:+.2f}" if len(means) > 1 else ""
+                axes.set_title(f"colours {color:g} apart: {WAYS[ways[1]]}{gained}")
+                draw_series(axes, series)
         put_caption(
             figure,
             f"Product accuracy of {TARGET} by the reader; the best of several tries is chosen on one half of the "
-            "samples and scored on the other.",
+            "samples and scored on the other. Titles: gain over plain prompts, mean over training.",
             band_caption(table["seed"].n_unique()),
         )
-    return figure
+    return {"figure": Drawing(figure, caption)}
 
 
-def _curves(table: pl.DataFrame, arm: str, way: str) -> list[Curve]:
+def _curves(table: pl.DataFrame, color: float, way: str) -> list[Curve]:
     try:
-        return list(capability(table, arm, way).values())
+        return list(capability(table, color, way).values())
     except NotMeasured:
         return []

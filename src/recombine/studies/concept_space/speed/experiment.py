@@ -1,7 +1,7 @@
 """Park et al. 2024: how fast is a concept learned, as its signal grows, and as the signal of the other one grows?
 
-*World.* One circle on pale paper, 32 x 32: red or blue, large or small. The separation of the colours D_c and of the
-radii D_s are the concept signals; values vary within a class in proportion (colour by an eighth, radius by three
+*World.* One circle on a pale background, 32 x 32: red or blue, large or small. The separations of the colours D_c and
+of the radii D_s are the concept signals; values vary within a class in proportion (colour by an eighth, radius by three
 eighths). *Split.* Large red, small red, large blue; small blue (11) is held out. *Model.* A U-Net with batch norms; an
 MLP of the colour and the radius is added in every block. *Measured.* When the colour and when the size of samples of 11
 are right.
@@ -9,22 +9,16 @@ are right.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from recombine.denoisers.configs import ConditionConfig, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
+from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.instruments.shapes.evaluation import ConceptEvaluation
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_space._shared import seen
-from recombine.studies.concept_space.speed import claims
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import design
-
-if TYPE_CHECKING:
-    import polars
 
 COLOR = (0.2, 0.4, 0.6, 0.8)
 SIZE = (0.2, 0.3, 0.4)
@@ -69,24 +63,16 @@ def grid(config: RunConfig, colors: tuple[float, ...], sizes: tuple[float, ...])
     }
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """Learning times over the grid of separations; colour and size."""
-    from recombine.studies.concept_space.speed import figures
-
-    return {
-        "figure": Drawing(
-            figures.times(table, config.training.total),
-            "Images seen until the colour (a) and the size (b) of the held-out class are right, over its own signal; "
-            "a line for each signal of the other concept; the same among images that hold an object (c, d).",
-        )
-    }
+def separations(config: RunConfig) -> dict[str, float]:
+    """The separations of colour and of size in an arm."""
+    return {"color_separation": config.world.color_separation, "size_separation": config.world.size_separation}
 
 
 EXPERIMENT = Experiment(
-    study="concept-space",
-    name="speed",
     question="Is a concept learned faster the more signal it has, and slower the more signal the other one has?",
     figure="Park et al. 2024, learning speed over concept signal",
+    columns=COLUMNS | {"color_separation": float, "size_separation": float},
+    of_arm=separations,
     budgets={
         "smoke": Budget(grid(SMOKE, (0.4, 0.8), (0.3,)), 1, "seconds; proves the path, shows nothing"),
         "laptop": Budget(
@@ -94,18 +80,15 @@ EXPERIMENT = Experiment(
         ),
         "full": Budget(grid(FULL, COLOR, SIZE), 5, "32 px, twelve arms of five seeds, ten minutes on one GPU"),
     },
-    claims=claims.SPEED,
-    draw=draw,
-    seen=seen.SPEED,
-    notes=(
+    assumptions=(
         "Digits are colour, size: 0 = red, large; the paper counts classes as colour * 2 + size.",
         "The paper's centres are uniform in +-0.5, where large objects leave the canvas; here in +-0.2, so that every "
-        "object is whole and can be measured. Its paper varies in each channel from 0.8 to 1; here in grey.",
+        "object is whole and can be measured. Its background varies in each channel from 0.8 to 1; here in grey.",
         "The paper: variational diffusion with a learned schedule, two blocks a level, dropout 0.1, gradients clipped "
         "at 0.01, 20,000 steps of 64, a grid of seven by seven. Here: the linear schedule of 500 steps, one block a "
         "level, no dropout, clipping at 1, half the channels, 6,250 steps of 64, a grid of four by three.",
         "Norms are batch norms; with the paper's group norms, which take an image's brightness away in every block, "
-        "paper and colours still drifted after 30,000 images at 16 px, where batch norms had learned them.",
+        "background and colours still drifted after 30,000 images at 16 px, where batch norms had learned them.",
         "While 11 is learned its object often vanishes. The paper's classifier has to name a colour and a size even "
         "then; the reader counts such an image as wrong, and P1o to P3o leave it out.",
         "A concept is learned where its accuracy in 11 first stays at 0.8 for three evaluations; the paper's text says "

@@ -8,27 +8,35 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from recombine.lab.claims import NotMeasured
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import count_text
 from recombine.lab.report.kit.style import FAINT, empty_panel, house_style, put_caption, seeds_text
+from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_space.speed.claims import HELD_OUT, THRESHOLD, learning_times
 
 
-def times(table: pl.DataFrame, total: int) -> Figure:
+def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
     """The time of colour over D_c and of size over D_s, a line for each separation of the other concept."""
+    total = config.training.total
     with house_style():
-        figure = Figure(figsize=(13, 11.4), layout="constrained")
+        figure = Figure(figsize=(14, 12.4), layout="constrained")
         panels = figure.subplots(2, 2, sharey=True)
         for (left, right), letters, objects in zip(panels, ("ab", "cd"), (False, True), strict=True):
-            where = " (of images with an object)" if objects else ""
+            where = ", images with an object" if objects else ", all images"
             _draw(left, table, "color", total, f"{letters[0]}   Colour{where}", objects)
             _draw(right, table, "size", total, f"{letters[1]}   Size{where}", objects)
         put_caption(
             figure,
             f"Images seen until the concept's accuracy in the held-out class {HELD_OUT} stays at {THRESHOLD:g}, by the "
             f"reader. Large: median over {seeds_text(table['seed'].n_unique())}; small: seeds. Dashed: end of "
-            "training, where runs are put that have not learned it.",
+            "training, where runs are put that have not learned it. Titles: ratio of medians, weakest to strongest "
+            "signal, the other concept's strongest.",
         )
-    return figure
+    caption = (
+        "Images seen until the colour (a) and the size (b) of the held-out class are right, over its signal; a line "
+        "for each signal of the other concept; the same among images that hold an object (c, d)."
+    )
+    return {"figure": Drawing(figure, caption)}
 
 
 def _draw(axes: Axes, table: pl.DataFrame, concept: str, total: int, title: str, objects: bool) -> None:
@@ -50,6 +58,9 @@ def _draw(axes: Axes, table: pl.DataFrame, concept: str, total: int, title: str,
         axes.plot(at, [np.median(t) for t in each], "o-", color=shade, linewidth=2.6, markersize=9, label=label)
         for x, t in zip(at, each, strict=True):
             axes.plot(np.full(len(t), x), t, "o", color=shade, markersize=4, alpha=0.45)
+    strongest = sorted((place[own], float(np.median(np.minimum(list(t.values()), total))))
+                       for place, t in measured.items() if place[1 - own] == others[-1])  # fmt: skip
+    axes.set_title(f"{title}: ratio {strongest[0][1] / strongest[-1][1]:.1f}")
     axes.axhline(total, color=FAINT, linestyle="--", linewidth=1.2)
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

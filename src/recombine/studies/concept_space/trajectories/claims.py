@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
+from recombine.lab.claims import Claim, NotMeasured
+from recombine.lab.rules import Measure, above, below, between
 from recombine.lab.table import curves
-from recombine.studies.concept_space.speed.claims import HELD_OUT, THRESHOLD, real_images_are_read
+from recombine.studies.concept_space.speed.claims import HELD_OUT, THRESHOLD, lowest_on_real_images
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,8 +20,9 @@ Path = NDArray[np.float64]  # [moments, 2]: P(blue), P(small)
 
 def path(table: pl.DataFrame, arm: str, node: str) -> dict[int, Path]:
     """For each seed: where the samples of a class lie in concept space at each evaluation."""
-    blue, small = (curves(table, f"classifier.{axis}", arm, node) for axis in ("color=blue", "size=small"))
-    return {seed: np.stack([blue[seed, node][1], small[seed, node][1]], 1) for seed, _ in blue if (seed, node) in small}
+    where = {"arm": arm, "node": node, "sampler": None}
+    blue, small = (curves(table, "classifier.answer", answer=answer, **where) for answer in ("blue", "small"))
+    return {seed: np.stack([blue[seed,][1], small[seed,][1]], 1) for (seed,) in blue if (seed,) in small}
 
 
 def bend(way: Path) -> float:
@@ -30,35 +32,23 @@ def bend(way: Path) -> float:
     return float((until[:, 1] - until[:, 0]).mean()) if len(until) else 0.0
 
 
-def weak_bends_to_small_red(table: pl.DataFrame) -> Judgement:
-    """P4: the bend with weak colour, above 0."""
-    return judge_above(_bends(table, "weak"), 0.0)
+def bend_of(arm: str) -> Measure:
+    """The bend of the held-out class's path in an arm."""
+
+    def measure(table: pl.DataFrame) -> dict[int, float]:
+        ways = path(table, arm, HELD_OUT)
+        if not ways:
+            raise NotMeasured(f"the path of {HELD_OUT} in arm {arm} was not measured")
+        return {seed: bend(way) for seed, way in ways.items()}
+
+    return measure
 
 
-def strong_bends_to_large_blue(table: pl.DataFrame) -> Judgement:
-    """P4b: the bend with strong colour, below 0."""
-    return judge_below(_bends(table, "strong"), 0.0)
-
-
-def _bends(table: pl.DataFrame, arm: str) -> list[float]:
-    ways = path(table, arm, HELD_OUT)
-    if not ways:
-        raise NotMeasured(f"the path of {HELD_OUT} in arm {arm} was not measured")
-    return [bend(way) for way in ways.values()]
-
-
-TRAJECTORIES = (
-    Claim(
-        "P4",
-        "with weak colour the held-out class goes by way of small red (bend of its path)",
-        "towards red-small (above 0)",
-        weak_bends_to_small_red,
-    ),
-    Claim(
-        "P4b",
-        "with strong colour it goes by way of large blue (bend of its path)",
-        "towards blue-large (below 0)",
-        strong_bends_to_large_blue,
-    ),
-    Claim("P7", "the classifier is right on fresh real images of every class (accuracy)", "1.0", real_images_are_read),
-)
+CLAIMS = (
+    Claim("P4", "with weak colour the held-out class goes by way of small red (bend of its path)",
+          "towards red-small (above 0)", above(bend_of("weak"), 0)),
+    Claim("P4b", "with strong colour it goes by way of large blue (bend of its path)", "towards blue-large (below 0)",
+          below(bend_of("strong"), 0)),
+    Claim("P7", "the classifier is right on fresh real images of every class (accuracy)", "1.0",
+          between(lowest_on_real_images("classifier"), 0.999, 1)),
+)  # fmt: skip

@@ -8,18 +8,12 @@ where colour is weak, and to large blue where it is strong?
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.instruments.shapes.classifier import ClassifierConfig
-from recombine.lab.experiment import Budget, Drawing, Experiment
+from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
-from recombine.studies.concept_space._shared import seen
 from recombine.studies.concept_space.speed import experiment as speed
-from recombine.studies.concept_space.trajectories import claims
-
-if TYPE_CHECKING:
-    import polars
 
 SIGNALS = {"weak": 0.15, "middling": 0.3, "strong": 0.8}  # separations of the colours
 SIZE = 0.3
@@ -30,23 +24,11 @@ def _arms(config: RunConfig, names: tuple[str, ...], judge: ClassifierConfig) ->
     return {name: override(base, {"world.color_separation": SIGNALS[name]}) for name in names}
 
 
-def draw(table: polars.DataFrame, config: RunConfig) -> dict[str, Drawing]:
-    """Paths of all four classes in concept space, a panel for each strength of the colour signal."""
-    from recombine.studies.concept_space.trajectories import figures
-
-    return {
-        "figure": Drawing(
-            figures.paths(table),
-            "Where samples of each class lie in concept space while the model is trained, by strength of colour.",
-        )
-    }
-
-
 EXPERIMENT = Experiment(
-    study="concept-space",
-    name="trajectories",
     question="Which way does a held-out class take through concept space, with weak and with strong colour?",
     figure="Park et al. 2024, trajectories in concept space",
+    columns=COLUMNS | {"color_separation": float, "size_separation": float},
+    of_arm=speed.separations,
     budgets={
         "smoke": Budget(
             _arms(speed.SMOKE, ("weak", "strong"), ClassifierConfig(steps=4)), 1, "seconds; proves the path"
@@ -60,11 +42,8 @@ EXPERIMENT = Experiment(
             "32 px, three arms of five seeds, one GPU",
         ),
     },
-    claims=claims.TRAJECTORIES,
-    draw=draw,
-    seen=seen.TRAJECTORIES,
-    notes=(
-        *speed.EXPERIMENT.notes[:3],
+    assumptions=(
+        *speed.EXPERIMENT.assumptions[:3],
         "The classifier is trained on real images of all four classes of its own world; the paper's on a mixture of "
         "the extreme separations.",
         "A path's bend is the mean of P(small) - P(blue) over the evaluations before both are at 0.8.",

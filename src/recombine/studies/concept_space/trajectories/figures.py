@@ -5,34 +5,39 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.style import FAINT, empty_figure, empty_panel, house_style, put_caption, seeds_text
+from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_space.speed.claims import HELD_OUT
-from recombine.studies.concept_space.trajectories.claims import path
+from recombine.studies.concept_space.trajectories.claims import bend, path
 
 CLASSES = {"00": ("large red", "#D55E00"), "01": ("small red", "#E69F00"), "10": ("large blue", "#0072B2"),
            HELD_OUT: ("small blue, held out", "#000000")}  # fmt: skip
 
 
-def paths(table: pl.DataFrame) -> Figure:
+def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
     """A panel for each arm: the unit square with P(blue) across and P(small) up, and the way of every class in it."""
     arms = list(dict.fromkeys(table["arm"].to_list()))
+    caption = "Where samples of each class lie in concept space while the model is trained, by strength of colour."
     if not arms:
-        return empty_figure("not measured: no arm has a run")
+        return {"figure": Drawing(empty_figure("not measured: no arm has a run"), caption)}
     with house_style():
-        figure = Figure(figsize=(5.4 * len(arms), 6.9), layout="constrained")
+        figure = Figure(figsize=(5.4 * len(arms), 7.2), layout="constrained")
         panels = figure.subplots(1, len(arms), sharey=True, squeeze=False)[0]
         for axes, arm in zip(panels, arms, strict=True):
-            axes.set_title(f"{arm} colour")
+            bends = [bend(way) for way in path(table, arm, HELD_OUT).values()]
+            axes.set_title(f"{arm} colour" + (f": bend {np.mean(bends):+.2f}" if bends else ""))
             _draw(axes, table, arm)
         panels[0].set_ylabel("P(small)")
         one_legend(figure, panels[0])
         put_caption(
             figure,
             "Mean probabilities by the classifier over the samples of a class. Thin: seeds; thick: their mean, "
-            f"{seeds_text(table['seed'].n_unique())}. Square: the first evaluation; dots: all, log-spaced.",
+            f"{seeds_text(table['seed'].n_unique())}. Square: the first evaluation; dots: all, log-spaced. Bend: mean "
+            "of P(small) - P(blue) before both are learned; above 0 by way of small red, below 0 by large blue.",
         )
-    return figure
+    return {"figure": Drawing(figure, caption)}
 
 
 def _draw(axes: Axes, table: pl.DataFrame, arm: str) -> None:
@@ -50,7 +55,7 @@ def _draw(axes: Axes, table: pl.DataFrame, arm: str) -> None:
         axes.plot(*mean.T, "o-", color=color, linewidth=2.6, markersize=4, label=name)
         axes.plot(*mean[0], "s", color=color, markersize=10)
     if not drawn:
-        return empty_panel(axes, "not measured: classifier.color=blue, classifier.size=small")
+        return empty_panel(axes, "not measured: classifier.answer")
     for corner in ((0, 0), (0, 1), (1, 0), (1, 1)):
         axes.plot(*corner, "+", color=FAINT, markersize=14)
     axes.set_xlabel("P(blue)")
