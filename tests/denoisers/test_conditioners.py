@@ -51,8 +51,8 @@ def test_sinusoids_without_an_mlp_are_additive_again() -> None:
 def test_the_sum_is_the_sum_of_the_concepts_own_mlps() -> None:
     net = conditioner()
     condition = torch.randn(5, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    apart = [condition[:, :2], condition[:, 2:5], condition[:, 5:]]
-    total = sum(mlp(part) for mlp, part in zip(net.concepts, apart, strict=True))
+    parts = [condition[:, :2], condition[:, 2:5], condition[:, 5:]]
+    total = sum(mlp(part) for mlp, part in zip(net.concepts, parts, strict=True))
     torch.testing.assert_close(net.embed(condition), total)
     torch.testing.assert_close(torch.cat(net(condition), 1), net.head(total))
 

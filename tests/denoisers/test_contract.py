@@ -81,10 +81,10 @@ def test_network_sees_the_vp_state_and_the_condition(prediction):
     x, sigma, condition = torch.full((2, 1, 2, 2), 3.0), torch.tensor([1.0, 2.0]), torch.eye(2)
     network = Says(torch.zeros(2, 1, 2, 2))
     NetworkDenoiser(network, prediction).predict(x, sigma, condition)
-    x_in, noise_level, told = network.asked
+    x_in, noise_level, received = network.asked
     torch.testing.assert_close(x_in[:, 0, 0, 0], 3 / torch.tensor([2.0, 5.0]).sqrt())
     torch.testing.assert_close(noise_level, sigma.log() / 4)
-    assert told is condition
+    assert received is condition
 
 
 @pytest.mark.parametrize("prediction", PREDICTIONS)

@@ -16,9 +16,9 @@ def network(**changes: int) -> FoldedNetwork:
 
 
 def test_an_image_goes_in_and_an_image_comes_out() -> None:
-    x, level, told = torch.randn(2, *SHAPE), torch.zeros(2), torch.randn(2, 4)
+    x, level, given = torch.randn(2, *SHAPE), torch.zeros(2), torch.randn(2, 4)
     for fold in (1, 2, 4):
-        assert network(fold=fold)(x, level, told).shape == x.shape
+        assert network(fold=fold)(x, level, given).shape == x.shape
 
 
 def test_folding_is_undone_where_it_was_done() -> None:
@@ -26,7 +26,7 @@ def test_folding_is_undone_where_it_was_done() -> None:
     folded = network(fold=2)
 
     class Through(torch.nn.Module):
-        def forward(self, x: torch.Tensor, level: torch.Tensor, told: torch.Tensor | None) -> torch.Tensor:
+        def forward(self, x: torch.Tensor, level: torch.Tensor, given: torch.Tensor | None) -> torch.Tensor:
             return x
 
     folded.inner = Through()  # type: ignore[assignment]
@@ -48,13 +48,13 @@ def test_pixels_go_past_the_network_by_the_noise_level() -> None:
 
 
 def inside(folded: FoldedNetwork, x: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
-    """What the inner network says of the folded pixels."""
+    """The output of the inner network on the folded pixels."""
     where = folded.where.expand(len(x), -1, -1, -1)
     answer: torch.Tensor = folded.inner(torch.cat([torch.nn.functional.pixel_unshuffle(x, 4), where], 1), level, None)
     return answer[:, :48]
 
 
-def test_the_position_tells_every_square_apart() -> None:
+def test_every_square_has_its_own_position() -> None:
     where = network(fold=4).where  # [32, 4, 4]
     flat = where.flatten(1).T
     distance = torch.cdist(flat, flat) + 10 * torch.eye(16)

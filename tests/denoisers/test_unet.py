@@ -89,15 +89,15 @@ def test_every_parameter_has_a_gradient_from_the_first_step(choices: dict[str, A
 
 
 @pytest.mark.parametrize("condition", ENTRIES.values(), ids=ENTRIES.keys())
-def test_condition_and_noise_level_are_heard_from_the_first_step(condition: dict[str, Any]) -> None:
-    net, (x, level, told) = network(condition=condition), inputs()
-    out = net(x, level, told)
+def test_condition_and_noise_level_take_effect_from_the_first_step(condition: dict[str, Any]) -> None:
+    net, (x, level, label) = network(condition=condition), inputs()
+    out = net(x, level, label)
     scale = out.std().item()
-    for number in range(told.shape[1]):  # each number of the condition, not only some
-        changed = told.clone()
+    for number in range(label.shape[1]):  # each number of the condition, not only some
+        changed = label.clone()
         changed[:, number] += 0.5
         assert (net(x, level, changed) - out).abs().max() > 1e-3 * scale
-    assert (net(x, level + 0.1, told) - out).abs().max() > 1e-3 * scale
+    assert (net(x, level + 0.1, label) - out).abs().max() > 1e-3 * scale
 
 
 def test_the_first_answer_is_small() -> None:
@@ -116,22 +116,22 @@ def test_an_image_does_not_see_its_batch(norm: str, training: bool, entry: str) 
 
 def test_batch_norm_sees_its_batch_only_in_training() -> None:
     net, (x, level, condition) = network(norm="batch"), inputs(2)
-    apart = (net(x, level, condition)[:1] - net(x[:1], level[:1], condition[:1])).abs().max()
-    assert apart > 1e-6
+    gap = (net(x, level, condition)[:1] - net(x[:1], level[:1], condition[:1])).abs().max()
+    assert gap > 1e-6
     net.eval()
     torch.testing.assert_close(net(x, level, condition)[:1], net(x[:1], level[:1], condition[:1]))
 
 
 @pytest.mark.parametrize("where", ["up", "all"])
-def test_where_decides_which_stages_hear_the_condition(where: str) -> None:
-    net, (x, level, told) = network(condition={"where": where}), inputs()
-    heard: dict[str, list[Tensor]] = {"bottom": [], "middle": []}
-    for name, seen in heard.items():
+def test_where_decides_which_stages_receive_the_condition(where: str) -> None:
+    net, (x, level, label) = network(condition={"where": where}), inputs()
+    outputs: dict[str, list[Tensor]] = {"bottom": [], "middle": []}
+    for name, seen in outputs.items():
         net.get_submodule(name).register_forward_hook(lambda _m, _i, output, seen=seen: seen.append(output))
-    net(x, level, told)
-    net(x, level, told + 0.5)
-    assert torch.equal(*heard["bottom"]) == (where == "up")
-    assert not torch.equal(*heard["middle"])
+    net(x, level, label)
+    net(x, level, label + 0.5)
+    assert torch.equal(*outputs["bottom"]) == (where == "up")
+    assert not torch.equal(*outputs["middle"])
 
 
 def test_multiply_is_factor_times_feature_plus_shift() -> None:
@@ -170,8 +170,8 @@ def count_by_hand(c: list[int], hidden: int, width: int, concepts: tuple[int, ..
     everywhere = late + blocks * sum(c)
     e = 4 * c[0]
     noise = (64 * e + e) + (e * e + e) + (e * everywhere + everywhere)
-    told = sum(k * hidden + hidden + hidden * width + width for k in concepts) + width * late + late
-    return body + attention + noise + told
+    conditioner = sum(k * hidden + hidden + hidden * width + width for k in concepts) + width * late + late
+    return body + attention + noise + conditioner
 
 
 @pytest.mark.parametrize(("channels", "blocks"), [(16, 1), (8, 2)])
@@ -200,8 +200,8 @@ def test_bf16_autocast_and_channels_last_give_the_same_picture() -> None:
 
 @pytest.mark.parametrize("condition", ENTRIES.values(), ids=ENTRIES.keys())
 def test_no_python_depends_on_the_numbers(condition: dict[str, Any]) -> None:
-    net, (x, level, told) = network(condition=condition).to("meta"), (t.to("meta") for t in inputs())
-    assert net(x, level, told).shape == x.shape  # a meta tensor has no numbers: reading one raises
+    net, (x, level, label) = network(condition=condition).to("meta"), (t.to("meta") for t in inputs())
+    assert net(x, level, label).shape == x.shape  # a meta tensor has no numbers: asking for one raises
 
 
 @pytest.mark.parametrize(

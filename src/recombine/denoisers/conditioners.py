@@ -1,8 +1,8 @@
 """How a condition enters a network: five entries, one interface.
 
-Whether unseen combinations can be drawn at all is decided here. `multiply` is the way of the released code of Okawa
-et al. 2023 (an MLP for each concept, summed, times the features); `joint` binds the concepts before the network sees
-them; `positional` is the way of Liang et al. 2024; `spatial` hands over maps as extra input channels.
+Whether held-out combinations can be drawn at all is decided here. `multiply` is the way of the released code of Okawa
+et al. 2023 (an MLP for each concept, summed, times the features); `joint` combines the concepts before they enter the
+network; `positional` is the way of Liang et al. 2024; `spatial` appends maps as extra input channels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recombine.errors import UserError
 
 
 class Conditioner(nn.Module):
-    """Turns a condition [n, K] into one signal for each block it speaks to, all from one linear map."""
+    """Turns a condition [n, K] into one signal for each block that receives it, all from one linear map."""
 
     def __init__(self, config: ConditionConfig, condition_widths: tuple[int, ...], channels: list[int]) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Conditioner(nn.Module):
             nn.init.ones_(self.head.bias)
 
     def embed(self, condition: Tensor) -> Tensor:
-        """The embedding that all blocks share; a sum over concepts, unless they are bound jointly.  # [n, width]"""
+        """The embedding that all blocks share; a sum over concepts, unless they are combined jointly.  # [n, width]"""
         if self.sinusoids is not None:
             condition = self.sinusoids(condition).flatten(1)  # [n, K width]
         parts = [condition] if self.joint else torch.split(condition, self.widths, dim=1)
@@ -80,7 +80,9 @@ def map_channels(config: ConditionConfig, condition_widths: tuple[int, ...]) -> 
         return total if config.entry == "spatial" else 0
     cells = config.grid[0] * config.grid[1]
     if cells < 1 or total % cells:
-        raise UserError(f"a flat condition of {total} numbers is no stack of {config.grid} maps: mend condition.grid")
+        raise UserError(
+            f"a flat condition of {total} numbers is no stack of {config.grid} maps: correct condition.grid"
+        )
     return total // cells
 
 

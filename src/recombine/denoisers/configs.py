@@ -1,4 +1,4 @@
-"""What each network can be asked to be: settings alone, so that a plan is made without importing torch."""
+"""Settings of the networks, so that a plan is made without importing torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Mode = Literal["multiply", "add"]
 
 
 class ConditionConfig(Settings):
-    """What becomes of the condition before it meets the features.
+    """How the condition enters the network.
 
     multiply    an MLP for each concept, embeddings summed over concepts, a linear map of the sum times the features
     add         the same sum, added to the features
@@ -95,7 +95,7 @@ Foldable = Annotated[UNetConfig | FoldedConfig, Field(discriminator="kind")]
 
 
 class RadiiAbove(Settings):
-    """From this noise level on, these receptive fields; they may be smaller than the network's own, not larger."""
+    """From this noise level on, these receptive fields; they may be smaller than those of the network, not larger."""
 
     above: float = Field(ge=0, description="sigma")
     radius: int = Field(ge=0)
@@ -128,9 +128,9 @@ class LocalConfig(Settings):
         return self.inner.dropout
 
     @model_validator(mode="after")
-    def _fields_fit(self) -> Self:
-        for fields in self.by_noise:
-            if fields.radius > self.radius or fields.label_radius > self.labels_within:
+    def _receptive_fields_fit(self) -> Self:
+        for limits in self.by_noise:
+            if limits.radius > self.radius or limits.label_radius > self.labels_within:
                 raise ValueError(f"by_noise asks for radii above {self.radius} and {self.labels_within} cells")
         return self
 

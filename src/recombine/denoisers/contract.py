@@ -14,10 +14,10 @@ Network: TypeAlias = "Callable[[Tensor, Tensor, Tensor | None], Tensor]"  # of s
 
 
 class Denoiser(Protocol):
-    """Anything that answers with its best guess of the clean image."""
+    """Anything that answers with its best estimate of the clean image."""
 
     def denoise(self, x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor:
-        """x0 from x [n, C, H, W] at noise level sigma [n], told condition [n, K] or nothing.  # [n, C, H, W]"""
+        """x0 from x [n, C, H, W] at noise level sigma [n], conditioned on [n, K] or on nothing.  # [n, C, H, W]"""
         ...
 
 
@@ -26,7 +26,7 @@ class AnswersAt(Protocol):
     """A network that can answer at some pixels without answering at all of them."""
 
     def at(self, pixels: Tensor, x: Tensor, noise_level: Tensor, condition: Tensor | None) -> Tensor:
-        """What it says at pixels [n, p, 2] (row, column) of each image.  # [n, p, C]"""
+        """Its output at pixels [n, p, 2] (row, column) of each image.  # [n, p, C]"""
         ...
 
 

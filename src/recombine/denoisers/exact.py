@@ -108,9 +108,9 @@ class MixtureDenoiser:
 class EmpiricalDenoiser:
     """The posterior mean over a stored training set: what a network with unlimited memory would learn.
 
-    With conditions, only training items told the same condition as the prompt count; with `kernel_width` > 0 an item
-    counts exp(-|condition - prompt|^2 / (2 kernel_width^2)) instead, so that prompts never seen have an answer too. The
-    set is read `chunk` items at a time.
+    With conditions, only training items with the same condition as the prompt count; with `kernel_width` > 0 an item
+    counts exp(-|condition - prompt|^2 / (2 kernel_width^2)) instead, so that prompts outside of the training set have
+    an answer too. The set is gone through `chunk` items at a time.
     """
 
     def __init__(
@@ -153,7 +153,9 @@ class EmpiricalDenoiser:
             weighted = weighted * rescale + share @ item
             highest = now_highest
         if bool((total == 0).any()):
-            raise UserError("no training item has this condition: prompt with one that was seen, or set kernel_width")
+            raise UserError(
+                "no training item has this condition: prompt with one of the training set, or set kernel_width"
+            )
         return (weighted / total).to(x.dtype).reshape(x.shape)
 
     def _log_kernel(self, start: int, condition: Tensor | None) -> Tensor | float:
@@ -168,5 +170,5 @@ class EmpiricalDenoiser:
         away = (condition.double()[:, None] - known).square().sum(2)  # [n, c]
         if self.kernel_width > 0:
             return away / (-2 * self.kernel_width**2)
-        # 1e-6 apart is still the same condition: prompts are often computed in float32
+        # A difference of 1e-6 is still the same condition: prompts are often computed in float32
         return torch.where(away <= 1e-12, 0.0, -math.inf)

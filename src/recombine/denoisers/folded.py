@@ -1,12 +1,12 @@
-"""A U-Net on folded pixels: squares of pixels become channels, and every square is told where in the image it lies.
+"""A U-Net on folded pixels: squares of pixels become channels, and every square receives its position in the image.
 
-Folding 2 x 2 pixels makes a network four times cheaper and shows it the image at the size of what is to be placed. A
-condition that enters as one embedding says nothing of places: what ties it to them is the position that a convolution
-learns from the border, slowly, or is told here as sinusoids, in channels beside the image. Nothing is local by that:
-every pixel still hears the whole condition, and the whole image.
+Folding 2 x 2 pixels makes a network four times cheaper and gives it the image at the size of what is to be placed. A
+condition that enters as one embedding holds no places: a network ties it to them by the position that convolutions
+learn from the border, slowly, or receive here as sinusoids, in channels beside the image. Nothing becomes local by
+that: every pixel still depends on the whole condition and the whole image.
 
-At low noise an answer has to follow every single pixel, for which the channels of a square are too few: so the pixels
-also go past the network, times a gain that it learns for every noise level.
+At low noise the output has to follow every single pixel, for which the channels of a square are too few: so the pixels
+also bypass the network, times a gain that it learns for every noise level.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def foldable_network(
 
 
 class FoldedNetwork(nn.Module):
-    """Folds, asks the inner network, unfolds."""
+    """Folds, runs the inner network, unfolds."""
 
     where: Tensor  # [2 position, h, w]
 

@@ -1,6 +1,6 @@
 """Networks as Denoisers: those that predict noise, x0, v or EDM's residual, and foreign ones in discrete steps.
 
-They are wrapped here once, at the border; everything inside the house speaks sigma.
+They are wrapped here once, at the border; everything inside the package uses sigma.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class NetworkDenoiser(nn.Module):
     def predict(
         self, x: Tensor, sigma: Tensor, condition: Tensor | None = None, network: Network | None = None
     ) -> Tensor:
-        """What the network (or a part of it) says, raw: compare it with `target`.  # [n, C, H, W]"""
+        """The raw output of the network (or of a part of it): compare it with `target`.  # [n, C, H, W]"""
         c_in, _, _ = self.scales(per_image(sigma, x))
         output: Tensor = (self.network if network is None else network)(c_in * x, sigma.log() / 4, condition)
         return output
@@ -53,7 +53,7 @@ class NetworkDenoiser(nn.Module):
                 return (sigma / data * x0 - data * noise) * (sigma**2 + data**2).rsqrt()
 
     def denoise(self, x: Tensor, sigma: Tensor, condition: Tensor | None = None) -> Tensor:
-        """x0, put together in float32 (float64 if x is) even when the network runs under autocast.  # [n, C, H, W]"""
+        """x0, computed in float32 (float64 if x is) even when the network runs under autocast.  # [n, C, H, W]"""
         x, sigma = _widen(x), _widen(sigma)
         _, c_skip, c_out = self.scales(per_image(sigma, x))
         return c_skip * x + c_out * _widen(self.predict(x, sigma, condition))
@@ -68,8 +68,8 @@ class NetworkDenoiser(nn.Module):
             return at_pixels(self.denoise(x, sigma, condition), pixels)
         x, sigma = _widen(x), _widen(sigma)
         _, c_skip, c_out = self.scales(sigma[:, None, None])
-        said = self.predict(x, sigma, condition, lambda *given: network.at(pixels, *given))
-        return c_skip * at_pixels(x, pixels) + c_out * _widen(said)
+        output = self.predict(x, sigma, condition, lambda *given: network.at(pixels, *given))
+        return c_skip * at_pixels(x, pixels) + c_out * _widen(output)
 
     def training_loss(
         self, images: Tensor, noise: Tensor, sigma: Tensor, condition: Tensor, key: Tensor, weighting: Weighting
@@ -82,7 +82,7 @@ class NetworkDenoiser(nn.Module):
         return denoising_loss(self, images, noise, sigma, condition, weighting)
 
     def scales(self, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(c_in, c_skip, c_out): the network sees c_in x, and x0 = c_skip x + c_out * output.  # shapes of sigma"""
+        """(c_in, c_skip, c_out): the network receives c_in x, and x0 = c_skip x + c_out * output.  # shapes of sigma"""
         unit = (1 + sigma**2).rsqrt()  # alpha, the square root of DDPM's alpha_bar
         match self.prediction:
             case "noise":

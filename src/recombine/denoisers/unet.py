@@ -1,7 +1,7 @@
 """The conditional U-Net of all studies: residual blocks, attention where asked for, one entry for the condition.
 
 Concept graphs (three levels, 28-14-7), concept space (two blocks a level, attention in the middle), bumps (multipliers
-1, 2, 4, 4) and whole-image local scores are settings of this one network. In every block that hears the condition,
+1, 2, 4, 4) and whole-image local scores are settings of this one network. In every block that receives the condition,
 feature = signal(condition) * normalised feature + shift(noise level), or a sum where the conditioner says so.
 """
 
@@ -22,7 +22,7 @@ class UNet(nn.Module):
     """Predicts an image from a noisy image, its noise level and a condition.
 
     The noise level is one number of order one for each image, monotone in the noise: log(sigma) / 4 or t / T.
-    `down`, `bottom`, `middle` and `up` hold the stages in the order in which the image walks through them; the
+    `down`, `bottom`, `middle` and `up` hold the stages in the order in which the image passes through them; the
     condition enters from `middle` on, or everywhere. A spatial condition enters with the image.
     """
 
@@ -53,10 +53,10 @@ class UNet(nn.Module):
         early = [stage.width for stage in [*down, self.bottom] for _ in stage.blocks]
         late = [stage.width for stage in [self.middle, *up] for _ in stage.blocks]
         self.noise = NoiseEmbedding(config, early + late)
-        self.untold = len(early) if config.condition.where == "up" else 0  # blocks that do not hear the condition
+        self.unconditioned = len(early) if config.condition.where == "up" else 0  # blocks without the condition
         self.multiplied = config.condition.effect == "multiply"
-        hearing = (early + late)[self.untold :] if condition_widths and not maps else []
-        self.condition = Conditioner(config.condition, condition_widths, hearing) if hearing else None
+        receiving = (early + late)[self.unconditioned :] if condition_widths and not maps else []
+        self.condition = Conditioner(config.condition, condition_widths, receiving) if receiving else None
 
     def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None = None) -> Tensor:
         """x [n, C, H, W], noise level [n], condition [n, K] (spatial without grid: [n, K, h, w]).  # [n, C, H, W]"""
@@ -80,16 +80,16 @@ class UNet(nn.Module):
         return out
 
     def _signals(self, noise_level: Tensor, condition: Tensor | None) -> list[Signal]:
-        """What each block hears, in the order of the walk."""
+        """What each block receives, in the order of the stages."""
         shifts: list[Tensor] = self.noise(noise_level)
         if self.condition is None or condition is None:
             return [(None, shift) for shift in shifts]
-        told: list[Tensor] = self.condition(condition)
-        deaf: list[Signal] = [(None, shift) for shift in shifts[: self.untold]]
-        pairs = zip(told, shifts[self.untold :], strict=True)
+        embedded: list[Tensor] = self.condition(condition)
+        first: list[Signal] = [(None, shift) for shift in shifts[: self.unconditioned]]
+        pairs = zip(embedded, shifts[self.unconditioned :], strict=True)
         if self.multiplied:
-            return deaf + [(signal, shift) for signal, shift in pairs]
-        return deaf + [(None, shift + signal) for signal, shift in pairs]
+            return first + [(signal, shift) for signal, shift in pairs]
+        return first + [(None, shift + signal) for signal, shift in pairs]
 
 
 Signal = tuple[Tensor | None, Tensor]  # factor [n, channels] if any, shift [n, channels]
@@ -111,8 +111,8 @@ class Stage(nn.Module):
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions beside a bypass. Condition and noise level speak after the second norm, which would
-    otherwise take away part of what they say.
+    """Two 3x3 convolutions beside a bypass. Condition and noise level enter after the second norm, which would
+    otherwise remove a part of them.
     """
 
     def __init__(self, config: UNetConfig, inputs: int, width: int) -> None:
@@ -146,8 +146,8 @@ class Attention(nn.Module):
         # Pixels before channels: with channels-last memory all of this is views, and heads are contiguous.
         tokens = asked.flatten(2).transpose(1, 2).reshape(n, height * width, 3, self.heads, c // self.heads)
         query, key, value = tokens.permute(2, 0, 3, 1, 4).unbind(0)  # each [n, heads, pixels, c / heads]
-        seen = F.scaled_dot_product_attention(query, key, value)
-        answer: Tensor = self.answer(seen.transpose(1, 2).flatten(2).transpose(1, 2).reshape(n, c, height, width))
+        mixed = F.scaled_dot_product_attention(query, key, value)
+        answer: Tensor = self.answer(mixed.transpose(1, 2).flatten(2).transpose(1, 2).reshape(n, c, height, width))
         return x + answer
 
 
@@ -200,12 +200,12 @@ def _shrink(config: UNetConfig, width: int) -> nn.Module:
 
 
 def _biased(config: UNetConfig) -> bool:
-    """Batch norm takes away any constant a channel carries, so a bias before it would never learn."""
+    """Batch norm removes any constant of a channel, so a bias before it would never learn."""
     return config.norm != "batch"
 
 
 def _soften(layer: nn.Module) -> None:
-    """A small first answer: the loss starts near that of predicting zero, yet every layer below has a gradient."""
+    """A small initial output: the loss starts near that of predicting zero, yet every layer below has a gradient."""
     assert isinstance(layer, nn.Conv2d)
     assert layer.bias is not None
     nn.init.zeros_(layer.bias)

@@ -1,7 +1,7 @@
 """Persistent homology of a representation: which holes the cloud of its points has, and how long they last.
 
 Liang et al. 2024, Fig. 2: a torus has Betti numbers (1, 2, 1). So have the raw pixels of the bump world: holes show
-what a representation keeps of its data, not what a network learned. The Rips complex of n points can take n^3 memory, so
+what a representation keeps of its data, not what a network learned. The Rips complex of n points can take n^3 memory:
 its cost is estimated before it is built, and where it is too much fewer points are taken. Needs gudhi (the extra
 `topology`).
 """
