@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from recombine.lab.claims import Judgement, NotMeasured, verdict_above
 from recombine.lab.rules import Note, Rule
+from recombine.lab.shares import Share
 from recombine.lab.statistics import Interval, proportion_interval
-from recombine.studies.identity_mapping._shared.flow_claims import Share
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
+from recombine.lab.shares import Share, as_before, share_above, share_below, share_rises
 from recombine.lab.table import select
-from recombine.studies.identity_mapping._shared.flow_claims import (
-    Share,
-    as_before,
-    count,
-    share_above,
-    share_below,
-    share_rises,
-)
+from recombine.studies.identity_mapping._shared.flow_claims import count
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
-from recombine.studies.identity_mapping._shared.flow_claims import (
-    Share,
-    all_of,
-    as_before,
-    count,
-    judge_median,
-    rises,
-    values,
-)
+from recombine.lab.shares import Share, all_of, as_before, judge_median, rises
+from recombine.studies.identity_mapping._shared.flow_claims import count, values
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,15 +11,9 @@ from numpy.typing import NDArray
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, Verdict, verdict_above, verdict_within
 from recombine.lab.rules import Rule
+from recombine.lab.shares import all_of, judge_median, share_above
 from recombine.lab.statistics import Interval
-from recombine.studies.identity_mapping._shared.flow_claims import (
-    all_of,
-    judge_median,
-    per_start,
-    share_above,
-    single,
-    values,
-)
+from recombine.studies.identity_mapping._shared.flow_claims import per_start, single, values
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured
+from recombine.lab.shares import Share, all_of, share_above, share_below
 from recombine.lab.table import select
-from recombine.studies.identity_mapping._shared.flow_claims import Share, all_of, share_above, share_below
 from recombine.studies.identity_mapping._shared.trends import (
     Counts,
     Series,

@@ -8,7 +8,8 @@ import numpy as np
 
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import between
-from recombine.studies.identity_mapping._shared.flow_claims import Share, all_of, per_start, share_above, values
+from recombine.lab.shares import Share, all_of, share_above
+from recombine.studies.identity_mapping._shared.flow_claims import per_start, values
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,19 +11,9 @@ import numpy as np
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every, verdict_above, verdict_below
 from recombine.lab.claims import verdict_within as within
 from recombine.lab.rules import Rule
+from recombine.lab.shares import Share, all_of, as_before, judge_median, share_above, share_below, share_rises
 from recombine.lab.statistics import proportion_interval
-from recombine.studies.identity_mapping._shared.flow_claims import (
-    Share,
-    all_of,
-    as_before,
-    count,
-    counted,
-    judge_median,
-    share_above,
-    share_below,
-    share_rises,
-    values,
-)
+from recombine.studies.identity_mapping._shared.flow_claims import count, counted, values
 
 if TYPE_CHECKING:
     import polars as pl

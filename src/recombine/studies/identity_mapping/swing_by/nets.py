@@ -23,7 +23,8 @@ from recombine.seeds import fold
 from recombine.studies.identity_mapping._shared.rows import curve, row
 from recombine.theory.identity.curves import along_path
 from recombine.theory.identity.flow import descents
-from recombine.training.batched import DescentConfig, NetConfig, Trace, losses, train
+from recombine.training.batched import DescentConfig, Trace, losses, train
+from recombine.training.batched_networks import NetConfig
 from recombine.worlds.mixture import MixtureWorld
 
 if TYPE_CHECKING:

@@ -9,15 +9,8 @@ from numpy.typing import NDArray
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_below
 from recombine.lab.rules import Measure, Rule, between
-from recombine.studies.identity_mapping._shared.flow_claims import (
-    Share,
-    all_of,
-    judge_median,
-    per_start,
-    share_below,
-    single,
-    values,
-)
+from recombine.lab.shares import Share, all_of, judge_median, share_below
+from recombine.studies.identity_mapping._shared.flow_claims import per_start, single, values
 
 if TYPE_CHECKING:
     import polars as pl
