@@ -19,9 +19,9 @@ from recombine.instruments.shapes.concept_space import (
 )
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
 from recombine.lab.rules import BySeed, above, between
+from recombine.lab.shares import share_above
 from recombine.lab.table import curves, select
 from recombine.studies.concept_space.speed.claims import HELD_OUT, lowest_on_real_images
-from recombine.studies.identity_mapping._shared.flow_claims import share_above
 
 if TYPE_CHECKING:
     import polars as pl
