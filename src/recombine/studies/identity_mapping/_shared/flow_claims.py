@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,3 +44,27 @@ def count(table: pl.DataFrame, instrument: str, **where: Any) -> int:
 def counted(instrument: str, of: str = "starts", **where: Any) -> Share:
     """How many an instrument counts, of how many another does, in the same rows."""
     return lambda table: (count(table, instrument, **where), count(table, of, **where))
+
+
+def summed(instrument: str, of: str = "starts", **where: Any) -> Share:
+    """What an instrument counts in all of these rows together, of what another does."""
+
+    def share(table: pl.DataFrame) -> tuple[int, int]:
+        found, total = (values(table, name, **where) for name in (instrument, of))
+        if not len(found) or len(found) != len(total):
+            raise NotMeasured(f"no {instrument} for every {of}")
+        return int(found.sum()), int(total.sum())
+
+    return share
+
+
+def those(instrument: str, test: Callable[[NDArray[np.float64]], NDArray[np.bool_]], **where: Any) -> Share:
+    """How many numbers of an instrument pass a test; one that was never reached is NaN."""
+
+    def share(table: pl.DataFrame) -> tuple[int, int]:
+        found = select(table, instrument, **where)["value"].fill_null(np.nan).to_numpy()
+        if not len(found):
+            raise NotMeasured(f"no {instrument}")
+        return int(test(found).sum()), len(found)
+
+    return share

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from recombine.lab.claims import Claim, Judgement, NotMeasured, Verdict, verdict
 from recombine.lab.rules import Rule
 from recombine.lab.shares import all_of, judge_median, share_above
 from recombine.lab.statistics import Interval
-from recombine.studies.identity_mapping._shared.flow_claims import per_start, single, values
+from recombine.studies.identity_mapping._shared.flow_claims import per_start, single, summed, those, values
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +28,7 @@ SLOPE = 0.02  # S3
 TIME = 0.1  # S3b, S3o
 HALF = 1.5  # S3c: the nets' time over that of the form without a bias
 CLUSTERS, SPREAD = 3, 0.05  # two concepts and the origin; var_2
+RELEASED: Mapping[str, Any] = {"net": "bias", "mu_1": 1.0, "mu_2": 2.0, "variance": SPREAD}
 RULE = (2.0**2 - 1.0**2) / CLUSTERS + SPREAD  # the var_1 at which the order flips, for mu = (1, 2)
 VERDICTS = ("fails", "undecided", "holds")  # from the worst
 
@@ -88,24 +89,8 @@ def stronger_first(table: pl.DataFrame, setting: Setting) -> NDArray[np.bool_]:
 
 def exact(*nets: str) -> Rule:
     """In every start the closed form is the integrated one to 1e-10."""
-
-    def share(table: pl.DataFrame) -> tuple[int, int]:
-        arms = [setting.arm for net in nets for setting in settings(table, net)]
-        if not arms:
-            raise NotMeasured("no closed form was integrated")
-        within, starts = (
-            sum(single(table, f"closed.{what}", arm=arm) for arm in arms) for what in ("within", "starts")
-        )
-        return int(within), int(starts)
-
+    share = summed("closed.within", "closed.starts", net=nets)
     return all_of(share, lambda table: f"largest difference {values(table, 'closed.worst', net=nets).max():.1e}")
-
-
-def closed_flips(table: pl.DataFrame) -> tuple[int, int]:
-    """In how many drawn worlds and forms the located flip is the rule's."""
-    if not len(found := values(table, "flip")):
-        raise NotMeasured("no flip was located in the closed forms")
-    return int((np.abs(found - 1) < FLIP).sum()), len(found)
 
 
 def crossing(variances: Numbers, heights: Numbers) -> float:
@@ -169,26 +154,24 @@ def _never(table: pl.DataFrame) -> str:
     return f"concept 1 is not learned by the end in {never}" if never else ""
 
 
-def slopes(table: pl.DataFrame, net: str) -> list[Numbers]:
-    """The slope of the log residual of each start over that of the closed form, for both concepts."""
-    found = [per_start(table, "slope", net=net, concept=k) for k in (1, 2)]
-    if not len(found[0]):
-        raise NotMeasured(f"no slope was fitted in {net}")
-    return found
-
-
 def slope_of(net: str) -> Rule:
     """In every start the slope of both log residuals is that of the closed form within 2%."""
 
-    def off(table: pl.DataFrame) -> Numbers:
-        largest: Numbers = np.abs(np.stack(slopes(table, net)) - 1).max(axis=0)
-        return largest  # [n]
+    def slopes(table: pl.DataFrame) -> Numbers:
+        found = np.stack([per_start(table, "slope", net=net, concept=k) for k in (1, 2)])  # [2, n]
+        if not found.size:
+            raise NotMeasured(f"no slope was fitted in {net}")
+        return found
+
+    def share(table: pl.DataFrame) -> tuple[int, int]:
+        right = (np.abs(slopes(table) - 1) <= SLOPE).all(axis=0)
+        return int(right.sum()), len(right)
 
     def note(table: pl.DataFrame) -> str:
-        means = ", ".join(f"{np.mean(ratios):.4f}" for ratios in slopes(table, net))
-        return f"mean ratios {means}; farthest off {off(table).max():.3f}"
+        means = ", ".join(f"{mean:.4f}" for mean in slopes(table).mean(axis=1))
+        return f"mean ratios {means}; farthest off {np.abs(slopes(table) - 1).max():.3f}"
 
-    return all_of(lambda table: (int((off(table) <= SLOPE).sum()), len(off(table))), note)
+    return all_of(share, note)
 
 
 def predicts_times(net: str, form: str) -> Rule:
@@ -220,16 +203,8 @@ def _median_ratio(table: pl.DataFrame, net: str, form: str, concept: int, verdic
     return judge_median(late / expected, verdict, words, draws=2_000)
 
 
-def predicted_by_their_start(table: pl.DataFrame) -> tuple[int, int]:
-    """How many nets learn both concepts when the affine form of their start says, within 10%."""
-    errors = per_start(table, "time.error", arm=released(table, "bias").arm)
-    if not len(errors):
-        raise NotMeasured("no net was compared with the closed form of its start")
-    return int((errors <= TIME).sum()), len(errors)  # NaN, not learned in time, is no hit
-
-
 def _median_error(table: pl.DataFrame) -> str:
-    errors = per_start(table, "time.error", arm=released(table, "bias").arm)
+    errors = per_start(table, "time.error", **RELEASED)
     return f"median error {np.nanmedian(errors):.3f}" if np.isfinite(errors).any() else "none is learned in time"
 
 
@@ -247,7 +222,7 @@ CLAIMS = (
     Claim("S1b", "one layer with a bias follows the affine closed form (share of starts)",
           "to 1e-10 (beyond the paper)", exact("bias", "small-bias"), check=True),
     Claim("S2", "in the closed forms the order flips at var_1 = (mu_2^2 - mu_1^2) / clusters + var_2 (share of worlds)",
-          "there (within 0.1%)", all_of(closed_flips, _farthest)),
+          "there (within 0.1%)", all_of(those("flip", lambda ratio: np.abs(ratio - 1) < FLIP), _farthest)),
     Claim("S2n", "in trained layers without a bias the order flips there (var_1)", "1.05 (within 10%)",
           trained_flip("no-bias")),
     Claim("S2b", "in trained layers with a bias, as released, the order flips there (var_1)", "1.05 (within 10%)",
@@ -267,5 +242,6 @@ CLAIMS = (
     Claim("S3n", "the form without a bias predicts the times of nets without one (the concept farther off)",
           "within 10%", predicts_times("no-bias", "plain")),
     Claim("S3o", "the affine form of a net's start predicts its times within 10% (share of nets)",
-          "beyond the paper (0.95 and more)", share_above(predicted_by_their_start, 0.95, _median_error), check=True),
+          "beyond the paper (0.95 and more)",
+          share_above(those("time.error", lambda error: error <= TIME, **RELEASED), 0.95, _median_error), check=True),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from recombine.lab.claims import verdict_within as within
 from recombine.lab.rules import Rule
 from recombine.lab.shares import Share, all_of, as_before, judge_median, share_above, share_below, share_rises
 from recombine.lab.statistics import proportion_interval
-from recombine.studies.identity_mapping._shared.flow_claims import count, counted, values
+from recombine.studies.identity_mapping._shared.flow_claims import count, counted, summed, values
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,18 +78,6 @@ def all_gaps(table: pl.DataFrame) -> Judgement:
     return judge_every(inside, len(GAPS), f"{said}; n counts gaps")
 
 
-def summed(instrument: str, **where: str) -> Share:
-    """Starts that an instrument counts in all flows, of how many."""
-
-    def share(table: pl.DataFrame) -> tuple[int, int]:
-        found, starts = values(table, instrument, **where), values(table, "starts", **where)
-        if not len(starts) or len(found) != len(starts):
-            raise NotMeasured(f"no {instrument} for every gap and arm")
-        return int(found.sum()), int(starts.sum())
-
-    return share
-
-
 def prediction_error(what: str, bound: float) -> Rule:
     """The median relative error of the predicted peak, where both have one."""
 
@@ -140,9 +128,10 @@ CLAIMS = (
     Claim("S6d", "as often as found before (gaps that agree)", "1, 37, 84, 98, 98 of 100 at five gaps", all_gaps,
           check=True),
     Claim("S6m", "the training loss falls all the while (share of flows)", "always (Fig 17)",
-          all_of(summed("monotone"), "all gaps, starts and both arms")),
+          all_of(summed("monotone", arm=ARMS), "all gaps, starts and both arms")),
     Claim("S6p", "the analytic prediction says which flows bump (share of flows)", "none; above 0.95",
-          share_above(summed("agree", start_law="positive"), 0.95, "positive starts, all gaps, A and A^2"), check=True),
+          share_above(summed("agree", start_law="positive", arm=ARMS), 0.95, "positive starts, all gaps, A and A^2"),
+          check=True),
     Claim("S6t", "and when the peak comes (median relative error)", "none; below 0.05", prediction_error("time", 0.05),
           check=True),
     Claim("S6h", "and how high it is (median relative error)", "none; below 0.1", prediction_error("height", 0.1),
