@@ -35,8 +35,8 @@ def test_a_run_has_the_network_it_names() -> None:
 
 
 def test_runs_whose_weights_do_not_fit_are_not_alike() -> None:
-    assert run("1 1-3").likeness == run("2 1-3").likeness  # other labels, the same network
-    assert len({run(arm).likeness for arm in ("1 1-3", "3 1-3", "2L 1-3", "3L 1-3")}) == 4
+    assert run("1 1-3").architecture == run("2 1-3").architecture  # other labels, the same network
+    assert len({run(arm).architecture for arm in ("1 1-3", "3 1-3", "2L 1-3", "3L 1-3")}) == 4
 
 
 def test_a_stored_config_is_read_as_a_run_on_scenes() -> None:

@@ -72,6 +72,7 @@ class Experiment:
 
     @property
     def address(self) -> str:
+        """STUDY/EXPERIMENT."""
         return f"{self.study}/{self.name}"
 
     @property
@@ -125,6 +126,7 @@ class PlannedRun:
 
     @property
     def address(self) -> str:
+        """Where it lives in every store."""
         return self.config.address
 
 
@@ -140,7 +142,7 @@ class Plan:
 
 
 def find_experiment(registry: Mapping[str, Experiment], address: str) -> Experiment:
-    """The experiment at this address; a wrong one is told the nearest."""
+    """The experiment at this address; an error names the nearest."""
     if address not in registry:
         close = difflib.get_close_matches(address, registry, n=1, cutoff=0.5)
         hint = f"did you mean '{close[0]}'?" if close else "`recombine list` shows them"

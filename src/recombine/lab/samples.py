@@ -29,7 +29,7 @@ class Samples(NamedTuple):
         return self.images[max(self.images)]
 
     def model(self) -> NetworkDenoiser | None:
-        """The trained network, on the CPU; none if its weights are not at hand, as those of an adopted run."""
+        """The trained network, on the CPU; none if its weights are not at hand, as those of an imported run."""
         if self.folder is None or not self.folder.weights_path.exists():
             return None
         return trained_model(self.run, self.folder)

@@ -94,34 +94,42 @@ class RunFolder:
 
     @property
     def address(self) -> str:
+        """The fingerprint of its config."""
         return self.path.name
 
     @property
     def config_path(self) -> Path:
+        """Its settings."""
         return self.path / "config.json"
 
     @property
     def measurements_path(self) -> Path:
+        """What was measured, a JSON line each."""
         return self.path / "measurements.jsonl"
 
     @property
     def checkpoint_path(self) -> Path:
+        """Every tensor it takes to go on."""
         return self.path / "checkpoint.safetensors"
 
     @property
     def weights_path(self) -> Path:
+        """The weights that it ended with."""
         return self.path / "weights.safetensors"
 
     @property
     def log_path(self) -> Path:
+        """What happened when, a JSON line each."""
         return self.path / "log.jsonl"
 
     @property
     def provenance_path(self) -> Path:
+        """Where it was made, and with which versions."""
         return self.path / "provenance.json"
 
     @property
     def done_path(self) -> Path:
+        """There once the run is finished; what it cost."""
         return self.path / "done.json"
 
     def samples_path(self, images_seen: int) -> Path:
@@ -130,6 +138,7 @@ class RunFolder:
 
     @property
     def exists(self) -> bool:
+        """Whether it has a config."""
         return self.config_path.is_file()
 
     @property

@@ -72,7 +72,7 @@ class Run(Work):
         return UNet(self.network, self.world.image_shape, self.world.condition_widths)
 
     @property
-    def likeness(self) -> str:
+    def architecture(self) -> str:
         """Equal for runs whose models have the same shape, so that weights of one fit into another's."""
         shapes = f"{self.world.image_shape} {self.world.condition_widths}"
         return f"{canonical(self.network)} {shapes} {self.prediction}"

@@ -74,7 +74,7 @@ class ScenesRun(Run):
         return network
 
     @property
-    def likeness(self) -> str:
+    def architecture(self) -> str:
         labels = canonical(self.labels.replace(labelled="all"))  # how many are labelled is no matter of shapes
         how = f"{self.code} {self.penalty is not None}"  # how strong a penalty is no matter of shapes
         return f"{canonical(self.network)} {labels} {how} {self.world.image_shape} {self.prediction}"

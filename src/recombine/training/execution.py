@@ -57,6 +57,7 @@ class Execution:
         return replace(self, compile=False)
 
     def asdict(self) -> dict[str, object]:
+        """For JSON."""
         return asdict(self)
 
 

@@ -120,7 +120,7 @@ def test_a_run_with_a_penalty_has_a_network_with_one_and_is_read_back() -> None:
     assert network.weight == 10
     assert read_run(run.model_dump(mode="json")) == run
     weaker = run.replace(penalty=LocalityPenalty(weight=1, reach=1).model_dump())
-    assert weaker.likeness == run.likeness != run.replace(penalty=None).likeness
+    assert weaker.architecture == run.architecture != run.replace(penalty=None).architecture
 
 
 def test_penalties_that_make_no_sense_are_refused() -> None:

@@ -170,7 +170,7 @@ class _Run:
         return self.config.measure(sampler.denoise, how, torch.device(self.execution.device), suffix)
 
     def _sampler(self) -> FastDenoiser:
-        kind = self.config.likeness
+        kind = self.config.architecture
         if kind not in self.samplers:
             self.samplers[kind] = FastDenoiser(self.config.model(), self.execution)
         self.samplers[kind].load(self.replica.weights())

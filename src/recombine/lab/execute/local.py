@@ -95,11 +95,11 @@ def _fleets(runs: Sequence[Run], execution: Execution) -> Iterator[Pack]:
     """
     total = Counter[str]()
     for run in runs:
-        total[run.likeness] += run.training.total
+        total[run.architecture] += run.training.total
     groups: dict[tuple[str, bool], dict[str, list[Run]]] = {}
     for run in runs:
-        alike = groups.setdefault((run.images, total[run.likeness] >= COMPILED_FROM), {})
-        alike.setdefault(run.likeness, []).append(run)
+        alike = groups.setdefault((run.images, total[run.architecture] >= COMPILED_FROM), {})
+        alike.setdefault(run.architecture, []).append(run)
     for (_, pays), kinds in groups.items():
         for fleet in _filled(kinds.values()):
             yield Pack(fleet, execution if pays else execution.uncompiled)

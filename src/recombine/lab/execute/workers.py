@@ -42,7 +42,7 @@ class Pack:
     @cached_property
     def kinds(self) -> frozenset[str]:
         """The kinds of networks that it has to make ready."""
-        return frozenset(work.likeness for work in self.work if isinstance(work, Run))
+        return frozenset(work.architecture for work in self.work if isinstance(work, Run))
 
     @property
     def name(self) -> str:

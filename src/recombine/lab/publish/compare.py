@@ -23,10 +23,12 @@ class Pair:
 
     @property
     def same(self) -> bool:
+        """Whether both verdicts are the same."""
         return bool(self.committed["verdict"] == self.replicated["verdict"])
 
     @property
     def experiment(self) -> str:
+        """The address of the experiment."""
         return f"{self.replicated['study']}/{self.replicated['experiment']}"
 
 

@@ -10,9 +10,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from recombine.lab.report.kit.axes import count_text, end_labels, images_axis
+from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import band_caption, draw_mean, draw_series, mean_and_band
 from recombine.lab.report.kit.sheets import sheet_over_time, tile
 from recombine.lab.report.kit.style import DISTANCE_COLORS, SERIES_COLORS, distance_color, house_style, save_figure
+from recombine.lab.statistics import mean_interval
 
 SEEN = np.array([64, 128, 256])
 
@@ -189,3 +191,16 @@ def test_sheet_over_time_degenerate() -> None:
     sheet_over_time({}, []).savefig(io.BytesIO(), format="png", dpi=40)
     with pytest.raises(ValueError, match="1 rows for 2 nodes"):
         sheet_over_time({1: np.zeros((1, 1, 2, 2, 3), dtype=np.uint8)}, ["0", "1"])
+
+
+def test_bars_are_means_with_whiskers_dots_and_gaps() -> None:
+    axes = Figure().subplots()
+    draw_bars(axes, {"near": {"a": [0.2, 0.4], "b": [0.5]}, "far": {"b": [1.0, 1.0]}}, baseline={"near": {"a": 0.1}})
+    heights = [bar.get_height() for bar in axes.patches if bar.get_height()]
+    assert heights == pytest.approx([0.3, 0.5, 1.0])
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["near", "far"]
+    assert axes.get_legend_handles_labels()[1] == ["a", "b"]
+    whiskers = [line.get_ydata() for line in axes.lines if line.get_linewidth() == 2]
+    low, high = mean_interval([0.2, 0.4]) or (0, 0)
+    assert any(list(ends) == pytest.approx([low, high]) for ends in whiskers)
+    assert any(list(ends) == pytest.approx([0.1, 0.1]) for ends in whiskers)
