@@ -1,72 +1,84 @@
-"""Exact machines: each is built as it says, and the rules tell recall from composition."""
+"""Denoisers that are not trained: each is built as it says, and the rules separate looking up from composing."""
 
 import polars as pl
 import pytest
 
 from recombine.denoisers.exact import EmpiricalDenoiser
-from recombine.denoisers.local_score import AddedScores, LocalScoreMachine
+from recombine.denoisers.local_score import AddedScores, LocalScoreDenoiser
 from recombine.lab.claims import judge_all
-from recombine.lab.table import COLUMNS
+from recombine.lab.table import make_table
 from recombine.settings import override
-from recombine.studies.bumps.crossing.exact.claims import EXACT, arm_of
-from recombine.studies.bumps.crossing.exact.experiment import EXPERIMENT, SETS, SMOKE, STEPS
+from recombine.studies import EXPERIMENTS
+from recombine.studies.bumps._shared.columns import DATA
+from recombine.studies.bumps.crossing.exact.claims import ADDED, BY_NUMBER, CLAIMS, LOCAL, MODELS, NEAREST, WIDE
+from recombine.studies.bumps.crossing.exact.experiment import SETS, SMOKE, STEPS, of_arm
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
 
-
-def table(scores: dict[str, dict[tuple[str, str], float]]) -> pl.DataFrame:
-    rows = [
-        ("bumps", "exact", arm, seed, 0, region, None, instrument, value + 1e-4 * seed)
-        for arm, found in scores.items()
-        for (region, instrument), value in found.items()
-        for seed in range(5)
-    ]
-    return pl.DataFrame(rows, schema=list(COLUMNS), orient="row", infer_schema_length=None)
+EXPERIMENT = EXPERIMENTS["bumps/exact"]
+Scores = dict[tuple[str, str], float]  # region, instrument
 
 
-def verdicts(scores: dict[str, dict[tuple[str, str], float]]) -> dict[str, str]:
-    return {claim["claim"]: claim["verdict"] for claim in judge_all(EXACT, table(scores), "bumps", "exact", "full")}
+def table(scores: dict[tuple[str, str], Scores]) -> pl.DataFrame:
+    """{(model, training set): its scores}, over five seeds."""
+    return make_table(
+        [
+            {"arm": f"{model} {data}", "model": model, "data": data, "seed": seed, "region": region,
+             "instrument": instrument, "value": value + 1e-4 * seed}
+            for (model, data), found in scores.items()
+            for (region, instrument), value in found.items()
+            for seed in range(5)
+        ],
+        DATA,
+    )  # fmt: skip
 
 
-def test_machines_that_recall_and_one_that_places() -> None:
-    recall = {(VERTICAL, "darkest.x"): 1 / 3, (HORIZONTAL, "darkest.y"): 1 / 3, (INTERSECTION, "darkest.both"): 1 / 9,
+def verdicts(scores: dict[tuple[str, str], Scores]) -> dict[str, str]:
+    return {claim["claim"]: claim["verdict"] for claim in judge_all(CLAIMS, table(scores), "bumps", "exact", "full")}
+
+
+def test_models_that_look_up_and_one_that_places() -> None:
+    near = {(VERTICAL, "darkest.x"): 1 / 3, (HORIZONTAL, "darkest.y"): 1 / 3, (INTERSECTION, "darkest.both"): 1 / 9,
               (INTERSECTION, "fine.both"): 1 / 9, (INTERSECTION, "dark.asked"): 0.4}  # fmt: skip
     places = {(INTERSECTION, "fine.both"): 0.95, (INTERSECTION, "dark.asked"): 0.5}
-    scores = {arm_of(machine, name): recall for machine in STEPS for name in SETS}
-    found = verdicts(scores | {arm_of("local-either", "2D+1D"): places})
+    scores = {(model, data): near for model in MODELS for data in SETS}
+    found = verdicts(scores | {(BY_NUMBER, "2D+1D"): places})
     assert set(found.values()) == {"holds"}
 
 
-def test_machines_that_compose_refute_every_rule_of_recall() -> None:
+def test_models_that_compose_refute_every_rule_of_looking_up() -> None:
     composed = {(VERTICAL, "darkest.x"): 0.9, (HORIZONTAL, "darkest.y"): 0.9, (INTERSECTION, "darkest.both"): 0.9,
                 (INTERSECTION, "fine.both"): 0.9, (INTERSECTION, "dark.asked"): 0.95}  # fmt: skip
-    found = verdicts({arm_of(machine, name): composed for machine in STEPS for name in SETS})
+    found = verdicts({(model, data): composed for model in MODELS for data in SETS})
     assert [found[name] for name in ("E1", "E2", "E3", "E4", "E5", "E6")] == ["fails"] * 4 + ["holds", "fails"]
 
 
 @pytest.mark.parametrize(
-    ("machine", "kind"),
-    [("memoriser", EmpiricalDenoiser), ("wide", EmpiricalDenoiser), ("added", AddedScores),
-     ("local", LocalScoreMachine), ("local-either", LocalScoreMachine)],
+    ("model", "kind"),
+    [(NEAREST, EmpiricalDenoiser), (WIDE, EmpiricalDenoiser), (ADDED, AddedScores),
+     (LOCAL, LocalScoreDenoiser), (BY_NUMBER, LocalScoreDenoiser)],
 )  # fmt: skip
-def test_each_machine_is_what_it_says_and_answers(machine: str, kind: type) -> None:
-    config = override(SMOKE, {"machine": machine})
+def test_each_model_is_what_it_says_and_answers(model: str, kind: type) -> None:
+    config = override(SMOKE, {"model": model})
     assert isinstance(config.denoiser(), kind)
-    found = {(row["node"], row["instrument"]): row["value"] for row in config.rows()}
+    found = {(row["region"], row["instrument"]): row["value"] for row in config.rows()}
     assert 0 <= found[SEEN, "darkest.both"] <= 1
     assert 0 <= found[INTERSECTION, "dark.asked"] <= 1
 
 
-def test_the_memoriser_knows_what_it_saw() -> None:
-    found = {(row["node"], row["instrument"]): row["value"] for row in override(SMOKE, {"split.step": 0.5}).rows()}
+def test_the_baseline_is_right_where_it_saw() -> None:
+    found = {(row["region"], row["instrument"]): row["value"] for row in override(SMOKE, {"split.step": 0.5}).rows()}
     assert found[SEEN, "darkest.both"] == 1
     assert found[SEEN, "dark.asked"] == pytest.approx(1, abs=0.02)
 
 
-def test_every_machine_has_every_training_set() -> None:
+def test_every_model_has_every_training_set() -> None:
     for budget in EXPERIMENT.budgets.values():
-        assert set(budget.arms) == {arm_of(machine, name) for machine in STEPS for name in SETS}
+        assert set(budget.arms) == {f"{model} {data}" for model in STEPS for data in SETS}
+        assert all(arm == "{model} {data}".format(**of_arm(config)) for arm, config in budget.arms.items())
 
 
 def test_the_figure_is_drawn_from_any_part() -> None:
-    one = {arm_of("memoriser", "2D"): {(SEEN, "darkest.both"): 1.0}}
-    assert len(EXPERIMENT.draw(table(one), SMOKE)["figure"].figure.axes) == 9
+    assert EXPERIMENT.draw is not None
+    for scores in ({(NEAREST, "2D"): {(SEEN, "darkest.both"): 1.0}}, {}):
+        drawn = EXPERIMENT.draw(table(scores), SMOKE)
+        assert [len(each.figure.axes) for each in drawn.values()] == [3, 3, 3]

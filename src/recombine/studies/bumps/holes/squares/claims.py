@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above
-from recombine.lab.table import at_end
-from recombine.studies.bumps.crossing.compose.claims import null_of
+from recombine.lab.claims import Claim, NotMeasured
+from recombine.lab.rules import Measure, above, smallest
+from recombine.lab.table import at_end, select
+from recombine.studies.bumps._shared.nearest_label import TRAINED
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from recombine.lab.rules import BySeed
 
 BUMP, STRIPES = PATTERNS = ("bump", "stripes")
 CENTRE, CORNER = PLACES = ("centre", "corner")
@@ -23,164 +25,150 @@ BY_FAR = 0.3
 STEEP = 0.25
 
 
-def arm_of(pattern: str, place: str, side: int) -> str:
-    """The arm with this square held out."""
-    return f"{pattern} {place} W={side}"
-
-
-def recalled(place: str, side: float) -> float:
+def expected(place: str, side: float) -> float:
     """The share of the square that lies less than a pixel from a label that was seen."""
     inner = max(0.0, side - 2) if place == CENTRE else max(0.0, side - 1)
     return 1 - (inner / side) ** 2
 
 
-def sides_of(table: pl.DataFrame, pattern: str, place: str) -> list[int]:
+def sides_of(table: pl.DataFrame, **where: str) -> list[float]:
     """The sides that were trained with, ascending."""
-    head = f"{pattern} {place} W="
-    return sorted(int(arm.removeprefix(head)) for arm in table["arm"].unique() if arm.startswith(head))
-
-
-def shared_seeds(table: pl.DataFrame) -> set[int]:
-    """The seeds that every trained arm has, so that arms can be compared seed by seed."""
-    own: dict[str, set[int]] = {}
-    for arm, seed in table.select("arm", "seed").unique().iter_rows():
-        if not arm.startswith(null_of("")):
-            own.setdefault(arm, set()).add(seed)
-    return set.intersection(*own.values()) if own else set()
+    return sorted(select(table, model=TRAINED, **where)["side"].unique().to_list())
 
 
 def over_sides(
-    table: pl.DataFrame,
-    pattern: str,
-    place: str,
-    how: str,
-    node: str = HELD_OUT,
-    null: bool = False,
-    among: set[int] | None = None,
-) -> tuple[list[int], NDArray[np.float64]]:
-    """Sides, and how often both coordinates are right in the square: seed by side, of these seeds.  # [s, w]"""
+    table: pl.DataFrame, pattern: str, place: str, how: str, region: str = HELD_OUT, model: str = TRAINED
+) -> tuple[list[float], NDArray[np.float64]]:
+    """Sides, and how often both are right in the square: seed by side, of the seeds that all arms have.  # [s, w]"""
     found = {}
-    for side in sides_of(table, pattern, place):
-        arm = arm_of(pattern, place, side)
-        values = at_end(table, f"{how}.both", null_of(arm) if null else arm, [node])
-        if values:
+    for side in sides_of(table, pattern=pattern, place=place):
+        where = {"pattern": pattern, "place": place, "side": side, "model": model}
+        if values := at_end(table, f"{how}.both", region=region, **where):
             found[side] = values
-    seeds = sorted(set.intersection(*map(set, found.values()))) if found else []
-    if among is not None:
-        seeds = [seed for seed in seeds if seed in among]
+    seeds = sorted(set.intersection(*map(set, found.values()), _shared_seeds(table, model))) if found else []
     return list(found), np.array([[found[side][seed] for side in found] for seed in seeds])
 
 
-def falls(pattern: str, place: str) -> Callable[[pl.DataFrame], Judgement]:
+def falls(pattern: str, place: str) -> Measure:
     """The smallest square less the largest."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def measure(table: pl.DataFrame) -> BySeed:
         sides, values = _measured(table, pattern, place, "fine")
         if len(sides) < 2:
             raise NotMeasured("only one side was measured")
-        return judge_above(values[:, 0] - values[:, -1], STEEP, _listed(sides, values))
+        return dict(enumerate(values[:, 0] - values[:, -1]))
 
-    return judge
+    return measure
 
 
-def inside_less_corner(pattern: str, less_recall: bool) -> Callable[[pl.DataFrame], Judgement]:
-    """Inside less at the corner, the mean over sides; each less its recall if asked for."""
+def inside_less_corner(pattern: str, less_baseline: bool) -> Measure:
+    """Inside less at the corner, the mean over sides; each less the nearest-label baseline if asked for."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def measure(table: pl.DataFrame) -> BySeed:
         (sides, inside), (others, corner) = (_measured(table, pattern, place, "fine") for place in PLACES)
         if sides != others or len(inside) != len(corner):
             raise NotMeasured("the two places were not measured alike")
-        expected = np.array([recalled(CENTRE, side) - recalled(CORNER, side) for side in sides])
-        difference = inside - corner - (expected if less_recall else 0)
-        return judge_above(difference.mean(axis=1), 0.0, f"recall alone: {expected.mean():.2f}")
+        null = np.array([expected(CENTRE, side) - expected(CORNER, side) for side in sides])
+        return dict(enumerate((inside - corner - (null if less_baseline else 0)).mean(axis=1)))
 
-    return judge
-
-
-def stays_high(table: pl.DataFrame) -> Judgement:
-    """Stripes: the lowest over sides and places."""
-    lowest, notes = [], []
-    for place in PLACES:
-        sides, values = _measured(table, STRIPES, place, "darkest")
-        lowest.append(values.min(axis=1))
-        fine = over_sides(table, STRIPES, place, "fine")[1]
-        notes.append(f"{place}: {_listed(sides, values)}; lowest by the fine estimate {fine.mean(axis=0).min():.2f}")
-    return judge_above(_lower(lowest), HIGH, ". ".join(notes))
+    return measure
 
 
-def beyond_recall(pattern: str, place: str | None, bound: float) -> Callable[[pl.DataFrame], Judgement]:
-    """Less the recall of the nearest label, the mean over sides; the lower of both places if none is named."""
-
-    def judge(table: pl.DataFrame) -> Judgement:
-        excess, notes = [], []
-        for where in PLACES if place is None else (place,):
-            sides, values = _measured(table, pattern, where, "fine")
-            null = np.array([recalled(where, side) for side in sides])
-            excess.append((values - null).mean(axis=1))
-            notes.append(f"{where}: {_listed(sides, values)}; recall {null.mean():.2f} on the mean")
-        return judge_above(_lower(excess), bound, ". ".join(notes))
-
-    return judge
+def lowest(pattern: str, place: str, how: str, region: str = HELD_OUT) -> Measure:
+    """The lowest over sides."""
+    return lambda table: dict(enumerate(_measured(table, pattern, place, how, region)[1].min(axis=1)))
 
 
-def seen_stay_right(table: pl.DataFrame) -> Judgement:
-    """Pixels that were seen: the lowest over patterns, places and sides."""
-    cells = [(pattern, place) for pattern in PATTERNS for place in PLACES]
-    lowest = [_measured(table, *cell, "darkest", SEEN)[1].min(axis=1) for cell in cells]
-    return judge_above(_lower(lowest), 0.9)
+def beyond_baseline(pattern: str, place: str) -> Measure:
+    """Less the nearest-label baseline, the mean over sides."""
+
+    def measure(table: pl.DataFrame) -> BySeed:
+        sides, values = _measured(table, pattern, place, "fine")
+        return dict(enumerate((values - [expected(place, side) for side in sides]).mean(axis=1)))
+
+    return measure
+
+
+def listed(table: pl.DataFrame) -> str:
+    """Accuracy at each side, by pattern and place."""
+    parts = []
+    for pattern in PATTERNS:
+        for place in PLACES:
+            sides, values = over_sides(table, pattern, place, "fine")
+            if values.size:
+                means = zip(sides, values.mean(axis=0), strict=True)
+                parts.append(f"{pattern}, {place}: " + ", ".join(f"W {side:g}: {value:.2f}" for side, value in means))
+    return "fine: " + "; ".join(parts)
 
 
 def _measured(
-    table: pl.DataFrame, pattern: str, place: str, how: str, node: str = HELD_OUT
-) -> tuple[list[int], NDArray[np.float64]]:
-    sides, values = over_sides(table, pattern, place, how, node, among=shared_seeds(table))
+    table: pl.DataFrame, pattern: str, place: str, how: str, region: str = HELD_OUT
+) -> tuple[list[float], NDArray[np.float64]]:
+    sides, values = over_sides(table, pattern, place, how, region)
     if not values.size:
         raise NotMeasured(f"{pattern}, {place}: not measured")
     return sides, values
 
 
-def _lower(values: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Seed by seed, the lowest of several.  # [s]"""
-    if len({len(each) for each in values}) > 1:
-        raise NotMeasured("not every arm has the same seeds")
-    lowest: NDArray[np.float64] = np.min(values, axis=0)
-    return lowest
+def _shared_seeds(table: pl.DataFrame, model: str) -> set[int]:
+    """The seeds that all arms of a model have, so that arms can be compared seed by seed."""
+    by_arm = select(table, model=model).group_by("arm").agg("seed")["seed"].to_list()
+    return set.intersection(*map(set, by_arm)) if by_arm else set()
 
 
-def _listed(sides: list[int], values: NDArray[np.float64]) -> str:
-    return ", ".join(f"W {side}: {value:.2f}" for side, value in zip(sides, values.mean(axis=0), strict=True))
+BUMPS_INSIDE, BUMPS_CORNER = (beyond_baseline(BUMP, place) for place in PLACES)
 
-
-SQUARES = (
+CLAIMS = (
     Claim(
-        "S1",
+        "SQ1",
         "Bumps at the corner are right less often the larger the square (smallest less largest)",
         f"falls fast (above {STEEP:g})",
-        falls(BUMP, CORNER),
+        above(falls(BUMP, CORNER), STEEP, listed),
     ),
     Claim(
-        "S2",
+        "SQ2",
         "Bumps are right more often inside than at the corner (difference)",
         "falls slowly inside, fast at the corner (above 0)",
-        inside_less_corner(BUMP, less_recall=False),
+        above(inside_less_corner(BUMP, less_baseline=False), 0.0),
     ),
     Claim(
-        "S2n",
-        "Bumps are so by more than recall of the nearest label is (difference of differences)",
+        "SQ2n",
+        "Bumps are so by more than the nearest-label baseline is (difference of differences)",
         "not asked (above 0)",
-        inside_less_corner(BUMP, less_recall=True),
+        above(inside_less_corner(BUMP, less_baseline=True), 0.0),
+        check=True,
     ),
-    Claim("S3", "Stripes are right at every side, inside and at the corner (the lowest)", f"stay high (above {HIGH:g})",
-          stays_high),
     Claim(
-        "S3n",
-        "Stripes are right far more often than recall gives, inside and at the corner (the lower difference)",
-        f"not asked (above {BY_FAR:g})",
-        beyond_recall(STRIPES, None, BY_FAR),
+        "SQ3",
+        "Stripes are right at every side, inside and at the corner (the lowest)",
+        f"stay high (above {HIGH:g})",
+        above(smallest(*(lowest(STRIPES, place, "darkest") for place in PLACES)), HIGH, listed),
     ),
-    Claim("S4", "What was seen is right in every arm (the lowest)", "high (above 0.9)", seen_stay_right),
-    Claim("S5n", "Bumps inside are right more often than recall gives (difference)", "not asked (above 0)",
-          beyond_recall(BUMP, CENTRE, 0.0)),
-    Claim("S6n", "Bumps at the corner are right more often than recall gives (difference)", "not asked (above 0)",
-          beyond_recall(BUMP, CORNER, 0.0)),
-)  # fmt: skip
+    Claim(
+        "SQ3n",
+        "Stripes are right far more often than for the baseline, inside and at the corner (the lower difference)",
+        f"not asked (above {BY_FAR:g})",
+        above(smallest(*(beyond_baseline(STRIPES, place) for place in PLACES)), BY_FAR),
+        check=True,
+    ),
+    Claim(
+        "SQ4",
+        "What was seen is right in every arm (the lowest)",
+        "high (above 0.9)",
+        above(smallest(*(lowest(pattern, place, "darkest", SEEN) for pattern in PATTERNS for place in PLACES)), 0.9),
+    ),
+    Claim(
+        "SQ5n",
+        "Bumps inside are right more often than for the nearest-label baseline (difference)",
+        "not asked (above 0)",
+        above(BUMPS_INSIDE, 0.0),
+        check=True,
+    ),
+    Claim(
+        "SQ6n",
+        "Bumps at the corner are right more often than for the nearest-label baseline (difference)",
+        "not asked (above 0)",
+        above(BUMPS_CORNER, 0.0),
+        check=True,
+    ),
+)

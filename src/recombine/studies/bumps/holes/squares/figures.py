@@ -1,5 +1,7 @@
 """The figure of squares that were held out (Liang et al. 2024, Fig. 12)."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -9,113 +11,102 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
+from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.table import select
 from recombine.runs.bumps import BumpsRun
+from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps._shared.sweep_figure import CROSS, cross_mark, sweep_line
-from recombine.studies.bumps.crossing.compose.claims import null_of
 from recombine.studies.bumps.holes.squares.claims import (
     BUMP,
     CENTRE,
     CORNER,
-    PATTERNS,
     PLACES,
     STRIPES,
+    expected,
     over_sides,
-    recalled,
     sides_of,
 )
 
-LOOKS = {BUMP: ("bumps", "#0072B2", "o"), STRIPES: ("stripes", "#D55E00", "s")}
-TITLES = {CENTRE: "a   Inside: seen all around", CORNER: "b   At the corner: seen on two sides"}
+SERIES = {BUMP: ("bumps", "#0072B2", "o"), STRIPES: ("stripes", "#D55E00", "s")}
+TITLES = {CENTRE: "Inside", CORNER: "Corner"}
 HELD = "#F5C9A8"
-THIN: dict[str, Any] = {"linewidth": 1.4, "linestyle": (0, (4, 2))}
+THIN: dict[str, Any] = {"linewidth": 1.8, "linestyle": (0, (4, 2))}
+
+
+def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+    """Held-out accuracy over the side of the square, for both patterns and both places."""
+    return {
+        "figure": Drawing(
+            over_side(table, config),
+            "Bumps and stripes that are right in a square that was held out, over its side, in the middle of the image "
+            "and in its corner; beside the nearest-label baseline.",
+        )
+    }
 
 
 def over_side(table: pl.DataFrame, config: BumpsRun) -> Figure:
-    """Both patterns over the side of the square, inside and at the corner; and what is left without recall."""
+    """Both patterns over the side of the square, inside and at the corner."""
     with house_style():
-        figure = Figure(figsize=(20, 7.2), layout="constrained")
-        grid = figure.add_gridspec(2, 4, width_ratios=(0.46, 1, 1, 1))
+        figure = Figure(figsize=(17, 7.2), layout="constrained")
+        panels = figure.subplots(1, 4, width_ratios=(0.4, 1, 0.4, 1))
         for column, place in enumerate(PLACES):
-            _draw_map(figure.add_subplot(grid[column, 0]), place, config.world.pixels, _sides(table, place))
-            axes = figure.add_subplot(grid[:, column + 1])
-            axes.set_title(TITLES[place])
-            _draw_place(axes, table, place)
-        axes = figure.add_subplot(grid[:, 3])
-        axes.set_title("c   More than recall")
-        _draw_excess(axes, table)
+            sides = sides_of(table, place=place)
+            _draw_map(panels[2 * column], config.world.pixels, place, sides)
+            _draw_place(panels[2 * column + 1], table, place, sides)
         _legend(figure)
-        seeds = table.filter(~pl.col("arm").str.starts_with(null_of("")))["seed"].n_unique()
+        seeds = select(table, model=TRAINED)["seed"].n_unique()
         put_caption(
             figure,
             "Share of held-out pixels for which the bump, or the crossing, is right in x and y at the end of training; "
-            f"points: seeds, lines: their mean, band: its 95% interval, {seeds_text(seeds)}. Recall answers "
-            "with the nearest label that was seen: right in the outer ring of pixels, 1 - ((W - 2) / W)² inside and "
-            "1 - ((W - 1) / W)² at the corner (shaded); crosses: its exact score for bumps, by the fine estimate. "
-            "(c) By the fine estimate.",
+            f"points: seeds, lines: their mean, band: its 95% interval, {seeds_text(seeds)}. "
+            "The nearest-label baseline is right in the outer ring of pixels, 1 - ((W - 2) / W)² inside and "
+            "1 - ((W - 1) / W)² at the corner (shaded); crosses: its exact score for bumps, by the fine estimate.",
         )
     return figure
 
 
-def _draw_place(axes: Axes, table: pl.DataFrame, place: str) -> None:
-    sides = _sides(table, place)
+def _draw_place(axes: Axes, table: pl.DataFrame, place: str, sides: list[float]) -> None:
     if not sides:
         return empty_panel(axes, f"not measured: squares, {place}")
     span = np.linspace(min(sides), max(sides), 200)
-    null = [recalled(place, side) for side in span]
+    null = [expected(place, side) for side in span]
     axes.fill_between(span, 0, null, color="#EEEEEE", zorder=0.5)
     axes.plot(span, null, color=FAINT, linewidth=1.8, zorder=1)
-    for pattern, (name, color, marker) in LOOKS.items():
-        sweep_line(axes, *over_sides(table, pattern, place, "fine"), color, name, marker)
+    largest = []
+    for pattern, (name, color, marker) in SERIES.items():
+        found, values = over_sides(table, pattern, place, "fine")
+        sweep_line(axes, found, values, color, name, marker)
+        if values.size:
+            largest.append(f"{name} {values[:, -1].mean():.0%}")
         found, values = over_sides(table, pattern, place, "darkest")
         if values.size:
             axes.plot(found, values.mean(axis=0), color=color, zorder=2.6, **THIN)
-    found, values = over_sides(table, BUMP, place, "fine", null=True)
+    axes.set_title(f"{TITLES[place]}, W = {sides[-1]:g}: {', '.join(largest)}")
+    found, values = over_sides(table, BUMP, place, "fine", model=NEAREST)
     if values.size:
         axes.plot(found, values.mean(axis=0), color=INK, **CROSS)
-    _side_axis(axes, sides)
+    axes.set_xticks(sides, [f"{side:g}" for side in sides])
+    axes.set_xlabel("W, side of the square in pixels")
+    room = 0.06 * max(sides[-1] - sides[0], 1)
+    axes.set_xlim(sides[0] - room, sides[-1] + room)
     accuracy_axis(axes, "accuracy where nothing was seen" if place == CENTRE else "")
     return None
 
 
 def _legend(figure: Figure) -> None:
     marks = [
-        Line2D([], [], color=color, linewidth=3, marker=marker, markersize=8, markeredgecolor="white", label=name)
-        for name, color, marker in LOOKS.values()
+        Line2D([], [], color=color, linewidth=3, marker=marker, markersize=9, markeredgecolor="white", label=name)
+        for name, color, marker in SERIES.values()
     ]
     marks.append(Line2D([], [], color="#777777", label="by the darkest pixel", **THIN))
-    marks.append(Line2D([], [], color=FAINT, linewidth=1.8, label="recall, closed form"))
-    cross = cross_mark()
-    cross.set_label("recall, exact")
-    figure.legend(handles=[*marks, cross], loc="outside upper center", ncols=5, handlelength=2.8)
+    marks.append(Line2D([], [], color=FAINT, linewidth=1.8, label="nearest label, closed form"))
+    marks.append(cross_mark("nearest label, exact"))
+    figure.legend(handles=marks, loc="outside upper center", ncols=5, handlelength=2.8)
 
 
-def _draw_excess(axes: Axes, table: pl.DataFrame) -> None:
-    every = set()
-    for pattern, (name, color, marker) in LOOKS.items():
-        for place, dashes in zip(PLACES, ("-", (0, (5, 1.5))), strict=True):
-            sides, values = over_sides(table, pattern, place, "fine")
-            if not values.size:
-                continue
-            every.update(sides)
-            excess = values - np.array([recalled(place, side) for side in sides])
-            for row in excess:
-                axes.plot(sides, row, marker, color=color, markersize=4, alpha=0.45, markeredgewidth=0)
-            axes.plot(
-                sides, excess.mean(axis=0), color=color, linewidth=3, linestyle=dashes, marker=marker, markersize=8,
-                markeredgecolor="white", label=f"{name}, {'inside' if place == CENTRE else 'corner'}",
-            )  # fmt: skip
-    if not every:
-        return empty_panel(axes, "not measured: any square")
-    axes.axhline(0, color=INK, linewidth=1.2, zorder=1)
-    _side_axis(axes, sorted(every))
-    axes.set_ylabel("accuracy less recall")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.06), handlelength=3.2)
-    return None
-
-
-def _draw_map(axes: Axes, place: str, pixels: int, sides: list[int]) -> None:
+def _draw_map(axes: Axes, pixels: int, place: str, sides: list[float]) -> None:
     """The image, and what is held out of it for each side."""
     axes.set_xlim(0, pixels)
     axes.set_ylim(pixels, 0)
@@ -123,18 +114,7 @@ def _draw_map(axes: Axes, place: str, pixels: int, sides: list[int]) -> None:
         start = (pixels - side) / 2 if place == CENTRE else 0
         axes.add_patch(Rectangle((start, start), side, side, facecolor=HELD, edgecolor="white", linewidth=1.2))
     axes.set(xticks=[], yticks=[], aspect="equal")
-    axes.set_title("inside" if place == CENTRE else "corner", loc="center", fontweight="normal", fontsize=12)
+    axes.set_title("held out", loc="center", fontweight="normal", fontsize=13)
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(True)
-
-
-def _sides(table: pl.DataFrame, place: str) -> list[int]:
-    return sorted({side for pattern in PATTERNS for side in sides_of(table, pattern, place)})
-
-
-def _side_axis(axes: Axes, sides: list[int]) -> None:
-    axes.set_xticks(sides, [str(side) for side in sides])
-    axes.set_xlabel("W, side of the square in pixels")
-    room = 0.06 * max(sides[-1] - sides[0], 1)
-    axes.set_xlim(sides[0] - room, sides[-1] + room)
