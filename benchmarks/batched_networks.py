@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from recombine import seeds
-from recombine.training.batched import DescentConfig, NetConfig, start, train
+from recombine.training.batched import DescentConfig, train
+from recombine.training.batched_networks import NetConfig, start
 
 NET = NetConfig(layers=3, width=3)
 DESCENT = DescentConfig(rate=0.01, batch=128)
@@ -25,18 +26,18 @@ VARIANCE = (0.05, 0.05, 0.0)
 def benchmark(nets: int = 1000, steps: int = 300, sample: int = 5, each: int = 5000) -> dict[str, Any]:
     """Seconds for `nets` nets both ways, the best of three; one by one is measured on `sample` of them.
 
-    Making the points is not timed. The two ways alternate, so that a busy moment meets both.
+    Making the points is not timed. The two ways alternate, so that a busy moment slows both.
     """
-    own = list(range(nets))
-    points = torch.stack([_points(seed, each) for seed in own])  # [n, 3 each, 3]
+    mine = list(range(nets))
+    points = torch.stack([_points(seed, each) for seed in mine])  # [n, 3 each, 3]
     probe = torch.tensor([[1.0, 2.0, 0.0]])
     descent = DESCENT.replace(steps=steps)
     batched, alone = [], []
     for _ in range(3):
         began = time.perf_counter()
-        trace = train(NET, descent, points, probe, own, max(1, steps))
+        trace = train(NET, descent, points, probe, mine, max(1, steps))
         between = time.perf_counter()
-        outputs = torch.stack([_one_by_one(seed, points[seed], probe, steps) for seed in own[:sample]])
+        outputs = torch.stack([_one_by_one(seed, points[seed], probe, steps) for seed in mine[:sample]])
         batched.append(between - began)
         alone.append((time.perf_counter() - between) * nets / len(outputs))
     return {

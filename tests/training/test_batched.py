@@ -7,18 +7,9 @@ from torch.func import functional_call, jacrev
 
 from recombine.errors import RunFailed, UserError
 from recombine.settings import build
-from recombine.training import batched as multitude
-from recombine.training.batched import (
-    DescentConfig,
-    NetConfig,
-    answers,
-    gradients,
-    jacobians,
-    losses,
-    make_batch,
-    start,
-    train,
-)
+from recombine.training import batched
+from recombine.training.batched import DescentConfig, losses, train
+from recombine.training.batched_networks import NetConfig, answers, gradients, jacobians, make_batch, start
 
 D = 3
 PROBES = torch.tensor([[1.0, 2.0, 0.5], [1.0, 0.0, 0.0]])
@@ -184,13 +175,13 @@ def test_descent_in_batches_is_that_of_torch_and_its_loss_falls(activation, loss
 
 
 def test_a_shuffled_epoch_shows_every_point_once_in_an_order_of_its_own(monkeypatch):
-    shown, real = [], multitude.gradients
+    shown, real = [], batched.gradients
 
-    def look_and_go_on(net, weights, batch):
+    def note_and_go_on(net, weights, batch):
         shown.append(batch.rows[..., 0].clone())
         return real(net, weights, batch)
 
-    monkeypatch.setattr(multitude, "gradients", look_and_go_on)
+    monkeypatch.setattr(batched, "gradients", note_and_go_on)
     points = torch.stack([torch.arange(20.0), torch.zeros(20)], 1) / 20
     net = NetConfig(layers=2, width=3, activation="relu")
     descent = DescentConfig(rate=1e-6, batch=8, epochs=2, order="shuffled")
@@ -234,25 +225,25 @@ def test_the_loss_may_be_taken_over_fewer_points_and_probes_may_differ_between_n
 
 
 def test_chunks_keep_the_numbers_at_once_below_the_limit(monkeypatch):
-    started, real = [], multitude.start
+    started, real = [], batched.start
 
-    def start_and_tell(net, d, seeds, *rest):
+    def start_and_note(net, d, seeds, *rest):
         started.append(seeds)
         return real(net, d, seeds, *rest)
 
-    monkeypatch.setattr(multitude, "start", start_and_tell)
+    monkeypatch.setattr(batched, "start", start_and_note)
     net, descent = NetConfig(layers=2, width=4), DescentConfig(batch=16, steps=1)
     each = 40 * D + 3 * (D + 1) ** 2 + 3 * 2 * 5**2  # points, batches, and what a step makes
-    monkeypatch.setattr(multitude, "LIMIT", 4 * each - 1)
+    monkeypatch.setattr(batched, "LIMIT", 4 * each - 1)
     train(net, descent, clusters(nets=4), PROBES, SEEDS, 1)
     assert started == [SEEDS[:3], SEEDS[3:]]
 
 
 def test_a_thousand_nets_or_three_end_where_an_ordinary_loop_ends():
-    told = benchmark(nets=3, steps=40, sample=2, each=50)
-    assert told["largest_difference"] < 1e-6
-    assert told["ratio"] == told["one_by_one_seconds"] / told["batched_seconds"]
-    assert told["one_by_one_measured_on"] == 2
+    found = benchmark(nets=3, steps=40, sample=2, each=50)
+    assert found["largest_difference"] < 1e-6
+    assert found["ratio"] == found["one_by_one_seconds"] / found["batched_seconds"]
+    assert found["one_by_one_measured_on"] == 2
 
 
 @pytest.mark.parametrize("shared", [True, False])

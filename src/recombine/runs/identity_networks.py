@@ -16,7 +16,8 @@ from pydantic import Field, model_validator
 
 from recombine.runs.work import Computation
 from recombine.seeds import bits, fold, keys
-from recombine.training.batched import DescentConfig, NetConfig, slope, start, train
+from recombine.training.batched import DescentConfig, slope, train
+from recombine.training.batched_networks import NetConfig, start
 from recombine.worlds.mixture import MixtureWorld
 
 if TYPE_CHECKING:

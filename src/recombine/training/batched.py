@@ -1,12 +1,8 @@
-"""Thousands of small fully connected networks that learn the identity, trained at once in batched matrix products.
+"""Plain gradient descent of thousands of small networks at once, for structured identity mapping (Yang et al. 2025).
 
-For the structured identity mapping of Yang et al. 2025: target = input, plain gradient descent. Gradients are written
-out. The loop over steps is the only one; nets are the leading axis of every tensor, and seed i gives the same net in
-any company (start and order bit by bit; the rest up to the rounding of a matrix product).
-
-A layer with a bias is one matrix [[W, b], [0, 1]] on points that end in a 1; its last row never moves, and the last
-layer has none. A linear net sees a batch only through E[x x^T], so a batch of any size is condensed, exactly, into a
-few rows with the same second moments: at most d + 1, and 3 where the points lie in a plane. ReLU nets see every point.
+Target = input. The loop over steps is the only one; the networks of `training.batched_networks` are the leading axis of
+every tensor, and seed i gives the same network in any company (start and order bit by bit; the rest up to the rounding
+of a matrix product).
 """
 
 from __future__ import annotations
@@ -14,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import torch
@@ -24,6 +19,18 @@ from recombine import seeds as randomness
 from recombine.deferred import no_grad
 from recombine.errors import RunFailed, UserError
 from recombine.settings import Settings
+from recombine.training.batched_networks import (
+    Batch,
+    NetConfig,
+    answers,
+    condensed,
+    gradients,
+    jacobians,
+    make_batch,
+    net_keys,
+    start,
+    with_one,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,21 +39,6 @@ LIMIT = 2**26  # numbers that the nets of one chunk may hold at once: 512 MB in 
 CACHED = 2**18  # hidden numbers of a ReLU layer at once, on a CPU: beyond its cache a step takes nearly twice as long
 
 Loss = Literal["mean", "half"]
-
-
-class NetConfig(Settings):
-    """A fully connected network. Its three starts differ in one thing at a time:
-
-    "torch" is that of nn.Linear, U(+-1/sqrt(fan in)) for weights and biases; "positive" is its absolute value, net by
-    net; "gaussian" has the same variance, 1 / (3 fan in).
-    """
-
-    layers: int = Field(default=2, ge=1, description="weight matrices")
-    width: int = Field(default=64, ge=1, description="of hidden layers")
-    bias: bool = True
-    activation: Literal["linear", "relu"] = "linear"
-    start: Literal["torch", "gaussian", "positive"] = "torch"
-    scale: float = Field(default=1.0, ge=0, description="multiplies the start")
 
 
 class DescentConfig(Settings):
@@ -130,12 +122,12 @@ def train(
     pace = -descent.rate * slope(descent.loss, d)
     for first in range(0, n, chunk):
         part = slice(first, first + chunk)
-        own = seeds[part]
-        weights = start(net, d, own, dtype, device)
+        mine = seeds[part]
+        weights = start(net, d, mine, dtype, device)
         here = (points[part] if points.dim() == 3 else points).to(device, dtype)
-        probe = _with_one((probes[part] if probes.dim() == 3 else probes).to(device, dtype), net.bias)
+        probe = with_one((probes[part] if probes.dim() == 3 else probes).to(device, dtype), net.bias)
         batches = _batches(net, descent, here)
-        feed = _feed(net, descent, here, batches, own)
+        feed = _feed(net, descent, here, batches, mine)
         shown = _together(net, batches if judged is None else _batches(net, descent, here[..., judged, :]))
         done = 0
         for row, until in enumerate(observed):
@@ -144,129 +136,11 @@ def train(
                     weight.add_(gradient, alpha=pace)
             done = until
             loss[row, part] = _mean_square(net, weights, shown).to("cpu", dtype) * (slope(descent.loss, d) / 2)
-            _check_loss(loss[row, part], own, done, descent.rate)
+            _check_loss(loss[row, part], mine, done, descent.rate)
             outputs[row, part] = answers(net, weights, probe).cpu()
             if slopes is not None:
                 slopes[row, part] = jacobians(net, weights, probe[..., 0, :]).cpu()
     return Trace(tuple(seeds), torch.tensor(observed), loss, outputs, slopes, probes.to("cpu", dtype), descent.loss)
-
-
-def start(
-    net: NetConfig, d: int, seeds: Sequence[int], dtype: torch.dtype | None = None, device: str = "cpu"
-) -> list[Tensor]:
-    """The matrices of each net before training, from the first layer to the last.  # each [n, out (+ 1), in (+ 1)]"""
-    dtype = dtype or torch.float32
-    key = _keys("start", seeds, device)
-    widths = [d, *[net.width] * (net.layers - 1), d]
-    weights = []
-    for layer in range(net.layers):
-        before, after = widths[layer : layer + 2]
-        # Biases from a lane of their own: without them the weights are the same.
-        parts = [_numbers_of_start(net, key, (after, before), before, 2 * layer)]
-        if net.bias:
-            parts.append(_numbers_of_start(net, key, (after, 1), before, 2 * layer + 1))
-        weight = torch.cat(parts, 2).to(dtype) * net.scale
-        if net.bias and layer < net.layers - 1:
-            one = weight.new_zeros(len(seeds), 1, before + 1)
-            one[..., -1] = 1
-            weight = torch.cat([weight, one], 1)
-        weights.append(weight)
-    return weights
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Points that end in a 1 where there are biases; or fewer rows that stand for `count` such points."""
-
-    rows: Tensor  # [(n,) R, d (+ 1)]
-    count: int
-
-
-def make_batch(net: NetConfig, points: Tensor) -> Batch:
-    """What a step needs of these points.  # [(n,) B, d]"""
-    rows = _with_one(points, net.bias)
-    return Batch(_condensed(rows) if net.activation == "linear" else rows, points.shape[-2])
-
-
-def gradients(net: NetConfig, weights: list[Tensor], batch: Batch) -> list[Tensor]:
-    """The gradient of 1/2 E|f(x) - x|^2 in each matrix, by hand: forward, then back.  # each as its matrix"""
-    d = weights[-1].shape[1]
-    hidden = [batch.rows]
-    for weight in weights[:-1]:
-        hidden.append(_through(weight, hidden[-1]))  # [n, R, width (+ 1)]
-        if net.activation == "relu":
-            hidden[-1].relu_()  # the 1 stays 1
-    pull = (_through(weights[-1], hidden[-1]) - batch.rows[..., :d]) / batch.count  # [n, R, d]
-    found = []
-    for k in range(net.layers - 1, -1, -1):
-        found.append(pull.mT @ hidden[k])
-        if k > 0:
-            pull = pull @ weights[k]  # [n, R, width (+ 1)]
-            if net.activation == "relu":
-                pull.mul_(hidden[k] > 0)
-            if net.bias:
-                pull[..., -1] = 0  # the row [0, 1] of the layer below stays
-    return found[::-1]
-
-
-def answers(net: NetConfig, weights: list[Tensor], points: Tensor) -> Tensor:
-    """f of each net at these points, which end in a 1 where there are biases.  # [(n,) P, d (+ 1)] -> [n, P, d]"""
-    for weight in weights[:-1]:
-        points = _through(weight, points)
-        if net.activation == "relu":
-            points = points.relu_()
-    return _through(weights[-1], points)
-
-
-def _through(weight: Tensor, rows: Tensor) -> Tensor:
-    """Rows through a layer; rows that all nets share go through as one matrix product, 2.4 times as fast.
-
-    # [n, out, in], [(n,) R, in] -> [n, R, out]
-    """
-    return rows @ weight.mT if rows.dim() == 3 else (weight @ rows.mT).mT
-
-
-def jacobians(net: NetConfig, weights: list[Tensor], point: Tensor) -> Tensor:
-    """df/dx of each net at one point: the product of the weights, each through the units that are on.  # [n, d, d]"""
-    d = weights[-1].shape[1]
-    hidden = point.expand(len(weights[0]), -1).unsqueeze(2)  # [n, d (+ 1), 1]
-    product = weights[0][..., :d]  # without the bias
-    for below, weight in pairwise(weights):
-        hidden = below @ hidden
-        if net.activation == "relu":
-            product, hidden = product * (hidden > 0), hidden.relu()
-        product = weight @ product
-    return product
-
-
-def _keys(name: str, seeds: Sequence[int], device: str | torch.device) -> Tensor:
-    """A key for each net, which knows nothing of the others.  # [n]"""
-    return randomness.keys(0, f"multitude {name}", torch.tensor(list(seeds), dtype=torch.int64, device=device))
-
-
-def _numbers_of_start(net: NetConfig, key: Tensor, shape: tuple[int, int], fan_in: int, lane: int) -> Tensor:
-    bound = 1 / math.sqrt(fan_in)
-    if net.start == "gaussian":
-        return randomness.normal(key, shape, lane) * (bound / math.sqrt(3))
-    drawn = (2 * randomness.uniform(key, shape, lane) - 1) * bound
-    return drawn.abs() if net.start == "positive" else drawn
-
-
-def _with_one(points: Tensor, bias: bool) -> Tensor:
-    """Points that end in a 1, which is what a bias multiplies.  # [..., d] -> [..., d + 1]"""
-    return torch.cat([points, torch.ones_like(points[..., :1])], -1) if bias else points
-
-
-def _condensed(rows: Tensor) -> Tensor:
-    """Fewer rows with the same sum of x x^T: its eigenvectors times the roots of its eigenvalues.  # [(n,) R, d (+ 1)]
-
-    In float64. What is left out, below 1e-14 of the largest eigenvalue, is rounding.
-    """
-    x = rows.double()
-    values, vectors = torch.linalg.eigh(x.mT @ x)  # ascending
-    rank = max(1, int((values > 1e-14 * values[..., -1:]).sum(-1).max()))  # the largest among the nets
-    roots: Tensor = values.clamp(min=0).sqrt().unsqueeze(-2) * vectors
-    return roots[..., -rank:].mT.to(rows.dtype)
 
 
 def _batches(net: NetConfig, descent: DescentConfig, points: Tensor) -> list[Batch]:
@@ -278,7 +152,7 @@ def _together(net: NetConfig, batches: list[Batch]) -> list[Batch]:
     """The same points in as few batches as may be: one for linear nets."""
     if net.activation == "relu":
         return batches
-    return [Batch(_condensed(torch.cat([batch.rows for batch in batches], -2)), sum(batch.count for batch in batches))]
+    return [Batch(condensed(torch.cat([batch.rows for batch in batches], -2)), sum(batch.count for batch in batches))]
 
 
 def _mean_square(net: NetConfig, weights: list[Tensor], batches: list[Batch]) -> Tensor:
@@ -296,7 +170,7 @@ def _feed(
     turns, size = len(batches), batches[0].count
     if descent.order == "fixed" or turns == 1:
         return lambda step: batches[step % turns]
-    key = _keys("order", seeds, points.device)
+    key = net_keys("order", seeds, points.device)
     whose = torch.arange(len(seeds), device=points.device)[:, None]
     order = torch.empty(0)  # of the epoch under way
 
@@ -313,12 +187,12 @@ def _feed(
 
 def _chunk(net: NetConfig, descent: DescentConfig, points: Tensor, device: str) -> int:
     """How many nets at once, from about how many numbers each needs: points, batches, order, what a step makes."""
-    (count, d), own = points.shape[-2:], points.dim() == 3
+    (count, d), separate = points.shape[-2:], points.dim() == 3
     size, wide = descent.size(count), max(net.width, d) + 1
     if net.activation == "relu":
-        needed = own * count * (2 * d + 1) + 3 * net.layers * size * wide
+        needed = separate * count * (2 * d + 1) + 3 * net.layers * size * wide
     else:
-        needed = own * (count * d + -(-count // size) * (d + 1) ** 2) + 3 * net.layers * wide**2
+        needed = separate * (count * d + -(-count // size) * (d + 1) ** 2) + 3 * net.layers * wide**2
     chunk = LIMIT // (needed + (descent.order == "shuffled") * 4 * count)
     if net.activation == "relu" and device == "cpu":
         chunk = min(chunk, CACHED // (size * wide))
@@ -352,7 +226,7 @@ def _check(points: Tensor, probes: Tensor, seeds: Sequence[int], every: int, dty
 
 def _check_rate(net: NetConfig, descent: DescentConfig, points: Tensor, seeds: Sequence[int]) -> None:
     """One layer descends a quadratic whose curvature is that of E[x x^T]: its mean step is stable below 2 / largest."""
-    x = _with_one(points, net.bias)
+    x = with_one(points, net.bias)
     steepest, which = torch.linalg.eigvalsh((x.mT @ x / x.shape[-2]).double())[..., -1].reshape(-1).max(0)
     stable = 2 / (float(steepest) * slope(descent.loss, points.shape[-1])) if steepest > 0 else math.inf
     if descent.rate >= stable:

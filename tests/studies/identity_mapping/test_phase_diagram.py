@@ -8,14 +8,12 @@ import pytest
 import torch
 
 from recombine.errors import UserError
-from recombine.lab.statistics import proportion_interval
 from recombine.lab.table import make_table
+from recombine.runs.identity_phase import COLUMNS, Cell, PhaseConfig
 from recombine.seeds import fold
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
-from recombine.studies.identity_mapping._shared.trends import judge_trend, share_difference
 from recombine.studies.identity_mapping.phase_diagram.claims import BASE, CLAIMS, along, cells, counted
-from recombine.studies.identity_mapping.phase_diagram.experiment import COLUMNS, Cell, PhaseConfig
 from recombine.studies.identity_mapping.phase_diagram.figures import draw
 from recombine.theory.identity.flow import descents, flow, gaussian_start, positive_start, probe_loss
 from support import tables
@@ -152,28 +150,6 @@ def test_cells_are_found_by_their_columns() -> None:
     assert along(found, "gap", **BASE) == {1.5: (1, 200), 10.0: (2, 200)}
     assert counted(found, width=8) == (3, 200)
     assert counted(found, width=9) == counted(found, "agree") == (0, 0)
-
-
-def test_a_difference_is_between_the_ends_of_two_intervals() -> None:
-    low, high = share_difference((150, 200), (40, 200))
-    more, less = (proportion_interval(k, 200, 0.975) for k in (150, 40))
-    assert (low, high) == pytest.approx((more[0] - less[1], more[1] - less[0]))
-    assert low < 0.55 < high
-
-
-@pytest.mark.parametrize(
-    ("bumps", "verdict"),
-    [([5, 80, 160], "holds"), ([160, 80, 5], "fails"), ([80, 80, 82], "undecided"), ([5, 190, 120], "fails"),
-     ([5, 82, 80], "holds")],
-)  # fmt: skip
-def test_a_trend(bumps: list[int], verdict: str) -> None:
-    series = {str(number): (k, 200) for number, k in enumerate(bumps)}
-    judged = judge_trend(series, 1)
-    assert judged.verdict == verdict
-    assert judged.estimate == pytest.approx((bumps[-1] - bumps[0]) / 200)
-    assert judged.n == 200
-    turned = judge_trend(dict(reversed(series.items())), -1)
-    assert (turned.verdict, turned.estimate) == (judged.verdict, judged.estimate)
 
 
 def test_the_gap() -> None:

@@ -15,7 +15,8 @@ from recombine.studies.identity_mapping.swing_by.claims import CLAIMS, DEEP, FLO
 from recombine.studies.identity_mapping.swing_by.experiment import SwingByConfig
 from recombine.studies.identity_mapping.swing_by.nets import SwingByNetsConfig
 from recombine.theory.identity.flow import descents, flow, positive_start, probe_loss
-from recombine.training.batched import DescentConfig, NetConfig
+from recombine.training.batched import DescentConfig
+from recombine.training.batched_networks import NetConfig
 from recombine.worlds.mixture import MixtureWorld
 from support import tables
 from support.identity_tables import arms_of, by_hand, computed

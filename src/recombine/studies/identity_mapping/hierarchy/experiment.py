@@ -21,7 +21,8 @@ from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.identity_networks import NetsConfig
 from recombine.runs.work import Row
 from recombine.theory.identity.flow import affine, augmented
-from recombine.training.batched import DescentConfig, NetConfig
+from recombine.training.batched import DescentConfig
+from recombine.training.batched_networks import NetConfig
 from recombine.worlds.mixture import MixtureWorld
 
 if TYPE_CHECKING:

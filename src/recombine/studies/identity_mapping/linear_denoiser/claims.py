@@ -8,7 +8,7 @@ from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every
 from recombine.lab.rules import Rule
 from recombine.lab.shares import Share, share_above, share_below
 from recombine.lab.table import select
-from recombine.studies.identity_mapping._shared.trends import Counts, Series, judge_trend, larger, rising, share
+from recombine.lab.trends import Counts, Series, judge_trend, larger, rising, share
 
 if TYPE_CHECKING:
     import polars as pl

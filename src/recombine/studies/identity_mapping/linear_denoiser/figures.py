@@ -15,8 +15,8 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, one_legend
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.table import curves, select
+from recombine.lab.trends import Series, share
 from recombine.studies.identity_mapping._shared.figures import whiskers
-from recombine.studies.identity_mapping._shared.trends import Series, share
 from recombine.studies.identity_mapping.linear_denoiser.claims import ends, levels_at, pairs, retreats
 
 WEAK, STRONG = SERIES_COLORS[5], SERIES_COLORS[4]

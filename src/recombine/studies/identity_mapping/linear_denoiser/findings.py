@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recombine.lab.table import select
-from recombine.studies.identity_mapping._shared.trends import Series, share
+from recombine.lab.trends import Series, share
 from recombine.studies.identity_mapping.linear_denoiser.claims import DEEP, at_two, ends, levels_at, pairs, retreats
 
 if TYPE_CHECKING:

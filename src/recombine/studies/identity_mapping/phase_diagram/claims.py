@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recombine.lab.claims import Claim, Judgement, NotMeasured
 from recombine.lab.shares import Share, all_of, share_above, share_below
 from recombine.lab.table import select
-from recombine.studies.identity_mapping._shared.trends import (
+from recombine.lab.trends import (
     Counts,
     Series,
     falling,
@@ -17,7 +17,7 @@ from recombine.studies.identity_mapping._shared.trends import (
     listed_shares,
     rising,
 )
-from recombine.studies.identity_mapping.phase_diagram.experiment import COLUMNS
+from recombine.runs.identity_phase import COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -18,8 +18,8 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.table import select
+from recombine.lab.trends import Counts, Series, share
 from recombine.studies.identity_mapping._shared.figures import whiskers
-from recombine.studies.identity_mapping._shared.trends import Counts, Series, share
 from recombine.studies.identity_mapping.phase_diagram.claims import (
     BASE,
     GRID,
