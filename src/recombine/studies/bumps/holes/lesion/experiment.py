@@ -2,9 +2,8 @@
 
 *World.* A bump at (x, y) on a white square of 32 x 32. *Split.* A vertical band in the middle is held out, 1 to 10 px
 wide; an arm for each width. *Model.* As in `compose`. *Measured.* Where the bump of a sample is: at every pixel, seen
-or held out, and in 32 columns across the band, by how far inside they lie. *Beside
-it.* The nearest-label baseline, which is less than a pixel off only in the outer pixel of each side: min(1, 2 / W) of
-the band.
+or held out, and in 32 columns across the band, by how far inside they lie. *Beside it.* The nearest-label baseline,
+which is less than a pixel off only in the outer pixel of each side: min(1, 2 / W) of the band.
 """
 
 from __future__ import annotations

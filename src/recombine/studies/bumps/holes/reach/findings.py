@@ -1,0 +1,43 @@
+"""Numbers of the findings by code."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from recombine.instruments.bumps.band_evaluation import BIN
+from recombine.lab.claims import judge_all
+from recombine.lab.rules import mean
+from recombine.lab.table import at_end
+from recombine.studies.bumps._shared.codes import code_distances, with_code
+from recombine.studies.bumps._shared.nearest_label import TRAINED
+from recombine.studies.bumps.holes.lesion.claims import depths_of
+from recombine.studies.bumps.holes.lesion.experiment import FULL
+from recombine.studies.bumps.holes.reach.claims import CLAIMS, CODES, WIDE
+
+
+def numbers(table: pl.DataFrame) -> dict[str, Any]:
+    """Accuracies by code; where accuracy in the wide band, and distance in the code, are a half; claims that hold."""
+
+    def final(code: str, instrument: str = "fine.both", **where: Any) -> float:
+        return mean(at_end(table, instrument, model=TRAINED, code=code, **where))
+
+    def half_at(code: str) -> str:
+        ends = np.array(depths_of(table))
+        values = np.array([final(code, width=WIDE, depth=float(end)) for end in ends])
+        if (values > 0.5).all():
+            return "not at all"
+        first = int((values <= 0.5).argmax())
+        share = (values[first - 1] - 0.5) / (values[first - 1] - values[first])
+        return f"{ends[first - 1] - BIN / 2 + share * BIN:.1f}"
+
+    def near(code: str) -> str:
+        away, distance = code_distances(with_code(FULL, code), 12.0)
+        return f"{float(away[(distance >= 0.5).argmax()]):.1f}"
+
+    judged = judge_all(CLAIMS, table, "bumps", "reach", "full")
+    holding = sum(claim["verdict"] == "holds" and claim["claim"] != "RC0" for claim in judged)
+    return {
+        "final": final, "half": {code: half_at(code) for code in CODES}, "code": {code: near(code) for code in CODES},
+        "settled": holding,
+    }  # fmt: skip
