@@ -35,10 +35,10 @@ Share: TypeAlias = "Callable[[pl.DataFrame], tuple[int, int]]"
 
 def as_before(share: Share, before: tuple[int, int], note: Note = "") -> Rule:
     """It is the share that was found before."""
-    low, high = proportion_interval(*before)
-    known = f"before: {before[0]} of {before[1]}, so {low:.3f} to {high:.3f}"
 
     def judge(table: pl.DataFrame) -> Judgement:
+        low, high = proportion_interval(*before)
+        known = f"before: {before[0]} of {before[1]}, so {low:.3f} to {high:.3f}"
         answer = judge_share(*share(table), lambda interval, n: verdict_within(interval, low, high, n))
         said = _said(note, table)
         return _noted(answer, f"{known}; {said}" if said else known)
