@@ -1,4 +1,4 @@
-"""Errors that a person caused or can mend: one line that says what to do, and the exit status that goes with it."""
+"""Errors that a person caused or can fix: one line that says what to do, and the exit status that goes with it."""
 
 import sys
 from collections.abc import Iterator

@@ -40,7 +40,7 @@ class Dummy:
         self.seen = torch.zeros(())
         self.clock, self.seconds = clock, seconds
         self.fails_at, self.interrupts_at = fails_at, interrupts_at
-        self.prepared = self.steps = self.looks = 0
+        self.prepared = self.steps = self.losses_taken = 0
         self.whole = True
 
     def prepare(self):
@@ -56,10 +56,10 @@ class Dummy:
             self.clock.now += self.seconds
 
     def take_loss(self):
-        self.looks += 1
+        self.losses_taken += 1
         if self.fails_at is not None and self.images_seen >= self.fails_at:
             raise RunFailed(f"the loss became nan near {self.images_seen}")
-        return 1 / self.looks
+        return 1 / self.losses_taken
 
 
 class Diary:
@@ -114,16 +114,16 @@ def test_no_speed_makes_it_step_over_a_milestone(clock, seconds):
     assert diary.saved == []
 
 
-def test_it_looks_about_twice_a_second(clock):
+def test_it_reports_about_twice_a_second(clock):
     diary = Diary(Dummy(batch=1, clock=clock, seconds=0.01), [10_000])
     train([diary.trainee], save_seconds=1e9)
-    looks = [0, *(seen for seen, _ in diary.reports)]
-    strides = [later - earlier for earlier, later in pairwise(looks)]
+    reports = [0, *(seen for seen, _ in diary.reports)]
+    strides = [later - earlier for earlier, later in pairwise(reports)]
     assert strides[:6] == [1, 2, 4, 8, 16, 32]  # careful at first: a step may be slow
     assert set(strides[6:-1]) == {50}  # half a second of hundredths
 
 
-def test_slow_steps_are_looked_at_one_by_one(clock):
+def test_slow_steps_are_reported_one_by_one(clock):
     diary = Diary(Dummy(batch=1, clock=clock, seconds=3.0), [20])
     train([diary.trainee], save_seconds=1e9)
     assert [seen for seen, _ in diary.reports] == list(range(1, 21))
@@ -158,7 +158,7 @@ def test_a_lost_replica_leaves_and_the_others_are_finished(failing):
     with pytest.raises(RunFailed, match="the loss became nan"):
         train(fleet, save_seconds=0)
     assert lost.observed("lost") == [8]
-    assert lost.replica.images_seen < 60  # it left at the next look
+    assert lost.replica.images_seen < 60  # it left at the next report
     assert max(lost.saved, default=0) < 24  # and is not saved with its loss lost
     assert well.observed("well") == [8, 40, 400]
     assert well.replica.images_seen == 400
@@ -214,7 +214,7 @@ def test_saves_by_time(clock):
     assert diary.saved == [4, 8]
 
 
-def test_no_seconds_saves_at_every_look(clock):
+def test_no_seconds_saves_at_every_report(clock):
     a, b = (Diary(Dummy(batch=1, clock=clock, seconds=0.5, fails_at=at), [100]) for at in (None, 5))
     with pytest.raises(RunFailed):
         train([a.trainee, b.trainee], save_seconds=0)
@@ -315,14 +315,14 @@ def test_ctrl_c_inside_a_step_changes_nothing(moment):
 
 def test_a_job_that_is_deaf_to_ctrl_c_stays_deaf():
     """As nohup and background jobs ask: what was ignored is not listened to while training."""
-    heard = []
+    handlers = []
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         diary = Diary(Dummy(), [8])
         watch = Trainee(
-            diary.replica, [8], lambda seen: heard.append(signal.getsignal(signal.SIGINT)), diary.save, diary.report
+            diary.replica, [8], lambda seen: handlers.append(signal.getsignal(signal.SIGINT)), diary.save, diary.report
         )
         train([watch])
     finally:
         signal.signal(signal.SIGINT, before)
-    assert heard == [signal.SIG_IGN]
+    assert handlers == [signal.SIG_IGN]

@@ -1,4 +1,4 @@
-"""The denoising loss: a weighted squared error between what the network says and what it should say."""
+"""The denoising loss: a weighted squared error between the prediction of the network and its target."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Samplers: plain functions that carry x down a grid of sigmas, each readable alone.
 
 All share one leading signature, `(denoise, x, sigmas, condition)`, with `denoise(x, sigma [n], condition) -> x0` and
-sigmas that fall strictly (to 0 for a finished image). `callback(step, sigma, x, x0)` sees every step before it is made.
-`sample` draws whole batches in which each image depends on its own key only.
+sigmas that fall strictly (to 0 for a finished image). `callback(step, sigma, x, x0)` is called before each step
+is made. `sample` draws whole batches in which each image depends on its own key only.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class SamplerConfig(Settings):
     """How images are drawn.
 
     On an exact denoiser `multistep` needs the fewest calls. A network in the middle of its training makes errors that
-    fresh noise corrects: there 24 deterministic steps read 0.13 lower than 500-step ancestral sampling, and 25 steps of
-    `ddim` with eta = 1 read about the same; so that is the default.
+    fresh noise corrects: there 24 deterministic steps score 0.13 lower than 500-step ancestral sampling, and 25 steps
+    of `ddim` with eta = 1 about the same; so that is the default.
     """
 
     method: Method = "ddim"

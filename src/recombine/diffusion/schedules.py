@@ -1,7 +1,7 @@
 """Noise schedules in one coordinate, sigma: x = x0 + sigma * noise.
 
 DDPM's variance-preserving state is x / sqrt(1 + sigma^2) and its alpha_bar is 1 / (1 + sigma^2), so a DDPM schedule is
-a table of sigmas. A schedule says which sigmas training sees, which sigmas a sampler visits and how wide the start is.
+a table of sigmas. A schedule says which sigmas training draws, which sigmas a sampler visits and how wide the start is.
 """
 
 from __future__ import annotations

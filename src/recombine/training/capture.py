@@ -27,7 +27,7 @@ def capture(work: Callable[[], T], stream: torch.cuda.Stream) -> tuple[Callable[
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
         result = work()
-    _forget_workspaces()  # so that nobody else takes those
+    _forget_workspaces()  # so that no other work takes those
     return graph.replay, result
 
 

@@ -1,7 +1,7 @@
 """The training loop, for one replica or a fleet of them on one device.
 
 Progress is counted in images seen. At each milestone a replica is observed; between milestones the loop only
-steps, looks at the loss, and saves. A replica whose loss is lost leaves the fleet; the others go on.
+steps, checks the loss, and saves. A replica whose loss is not finite leaves the fleet; the others go on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 from recombine.errors import RunFailed
 from recombine.training.replica import Replica
 
-LOOK_SECONDS = 0.5  # about how often the host waits for the device, looks at the losses and reports
+REPORT_SECONDS = 0.5  # about how often the host waits for the device, checks the losses and reports
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Trainee:
 
 
 def train(trainees: Sequence[Trainee], save_seconds: float = 60.0) -> None:
-    """Train all to their last milestones; on a GPU they run side by side, each replica on a stream of its own."""
+    """Train all to their last milestones; on a GPU they run side by side, each replica on a separate stream."""
     for trainee in trainees:
         trainee.replica.prepare()
     on_gpu = any(t.replica.seen.is_cuda for t in trainees)
@@ -58,10 +58,10 @@ def train(trainees: Sequence[Trainee], save_seconds: float = 60.0) -> None:
                         raise KeyboardInterrupt
                 _wait(on_gpu)
                 seconds = max(time.monotonic() - began, 1e-6)
-                steps = max(1, min(2 * stride, round(stride * LOOK_SECONDS / seconds)))
+                steps = max(1, min(2 * stride, round(stride * REPORT_SECONDS / seconds)))
                 for trainee in tuple(active):
                     try:
-                        _look(trainee)
+                        _report(trainee)
                     except RunFailed as failure:
                         lost.append(failure)
                         active.remove(trainee)
@@ -79,7 +79,7 @@ def train(trainees: Sequence[Trainee], save_seconds: float = 60.0) -> None:
         raise RunFailed("; ".join(str(failure) for failure in lost))
 
 
-def _look(trainee: Trainee) -> None:
+def _report(trainee: Trainee) -> None:
     seen = trainee.replica.images_seen
     trainee.report(seen, trainee.replica.take_loss())
     if seen in trainee.milestones:
@@ -112,8 +112,8 @@ def _held_interrupts() -> Iterator[Callable[[], bool]]:
         if len(asked) > 2:
             raise KeyboardInterrupt
 
-    heard = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]  # as nohup asks
-    before = {number: signal.signal(number, hold) for number in heard}
+    held = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]  # as nohup asks
+    before = {number: signal.signal(number, hold) for number in held}
     try:
         yield lambda: bool(asked)
     finally:

@@ -92,7 +92,7 @@ class Replica:
         if execution.compile:
             expect_many_networks()
         avoid_cudnn_attention()
-        # A stream of its own, so that replicas run side by side.
+        # A separate stream, so that replicas run side by side.
         self._side = new_stream() if device.type == "cuda" else None
         self._replay: Callable[[], None] | None = None
         self._loss_since = 0
@@ -217,12 +217,12 @@ class Replica:
 def draw_batch(pool: Pool, key: Tensor, mask: float, draw_rows: DrawRows = rows_of) -> tuple[Tensor, Tensor]:
     """The images and conditions of these keys; where a concept is masked, its numbers are zero.  # [n, C, H, W], [n, K]
 
-    Apart from the loss, so that one compiled loss serves pools of every size.
+    Not part of the loss, so that one compiled loss serves pools of every size.
     """
     images, condition = draw(pool, key, draw_rows)
     if mask:
-        told = seeds.uniform(key, condition.shape[1:], lane=4)[:, pool.owner] >= mask  # one draw for a concept
-        condition = condition * told
+        kept = seeds.uniform(key, condition.shape[1:], lane=4)[:, pool.owner] >= mask  # one draw for a concept
+        condition = condition * kept
     return images, condition
 
 
