@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
+from recombine.lab.numbers import interval_text, number_text
 from recombine.lab.rules import BySeed, Measure, Rule, below, difference, least, mean
 from recombine.lab.statistics import mean_interval
 from recombine.lab.table import at_end, select
@@ -214,9 +215,7 @@ def slope_text(found: Mapping[int, Mapping[int, float]]) -> str:
         return "no slope: too few sizes"
     if not fits:
         return "no slope"
-    interval = mean_interval(fits)
-    spread = "" if interval is None or interval[0] == interval[1] else f" ({interval[0]:.2f} to {interval[1]:.2f})"
-    return f"slope {np.mean(fits):.2f}{spread}"
+    return f"slope {number_text(np.mean(fits))} ({interval_text(mean_interval(fits))})"
 
 
 def medians(found: Mapping[int, Mapping[int, float]]) -> dict[int, float]:

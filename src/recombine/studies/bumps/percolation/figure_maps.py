@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -9,7 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recombine.instruments.bumps.subject import KNOWN, NEW
-from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
+from recombine.lab.rules import mean
 from recombine.studies.bumps._shared.map_figure import draw_map, places_of
 from recombine.studies.bumps.percolation.claims import THEORY, UNTRAINED, Lines, lines, losses, neighbour_shares
 from recombine.studies.bumps.percolation_theory.figures import width_colors
@@ -66,7 +70,7 @@ def losses_over_share(table: pl.DataFrame) -> Figure:
         for axes, (title, label, series) in zip(drawn.subplots(1, 3), panels, strict=True):
             axes.set_title(title)
             for style, found in series.items():
-                _draw_lines(axes, found, colors, style)
+                draw_lines(axes, found, colors, style)
             axes.set_ylabel(label)
         axes.set_ylim(0, 1.03)
         handles = [Line2D([], [], color=c, linewidth=3, label=f"$\\sigma$ = {w:g}") for w, c in colors.items()]
@@ -74,30 +78,30 @@ def losses_over_share(table: pl.DataFrame) -> Figure:
         drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles))
         put_caption(
             drawn,
-            "At the end of training; points: seeds, lines: their mean, "
-            f"{seeds_text(table.filter(pl.col('arm') != THEORY)['seed'].n_unique())}. Titles: from the smallest to the "
-            "largest lambda, mean over widths. (a, b) Mean over labels and quantiles of the training noise. (c) Of as "
-            "many nearest places in the block as a place has neighbours on the grid, those that are its neighbours; "
-            "dotted: the same block before training.",
+            "At the end of training. Titles: from the smallest to the largest lambda, mean over widths. (a, b) Mean over "
+            "labels and quantiles of the training noise. (c) Of as many nearest places in the block as a place has "
+            "neighbours on the grid, those that are its neighbours; dotted: the same block before training.",
+            band_caption(table.filter(pl.col("arm") != THEORY)["seed"].n_unique()),
         )
     return drawn
 
 
 def _growth(found: Lines) -> str:
     """From which value at the smallest lambda to which at the largest, the mean over widths."""
-    ends = [[float(np.mean(list(line[lam].values()))) for lam in (min(line), max(line))] for line in found.values()]
+    ends = [[mean(line[lam]) for lam in (min(line), max(line))] for line in found.values()]
     return "{:.2g} to {:.2g}".format(*np.mean(ends, axis=0)) if ends else "not measured"
 
 
-def _draw_lines(axes: Axes, found: Lines, colors: dict[float, str], style: str) -> None:
-    """A line for each width, and its seeds where the line is full."""
+def draw_lines(axes: Axes, found: Lines, colors: dict[float, str], dashes: Any = "-") -> None:
+    """For each width a line over lambda, with its seeds, its interval and the lambdas that were tried."""
     axes.set_xlabel("$\\lambda$, share of the lattice trained on")
     if not found:
         return empty_panel(axes, "not measured")
     for width, line in found.items():
-        values = {lam: list(own.values()) for lam, own in line.items()}
-        axes.plot(list(values), [float(np.mean(v)) for v in values.values()], style, color=colors[width], linewidth=2.6)
-        if style == "-":
-            for lam, each in values.items():
-                axes.plot([lam] * len(each), each, "o", color=colors[width], markersize=5, alpha=0.6)
+        seeds = sorted(set().union(*line.values()))
+        own = [[(lam, values[seed]) for lam, values in line.items() if seed in values] for seed in seeds]
+        curves = [(np.array([lam for lam, _ in each]), np.array([value for _, value in each])) for each in own]
+        draw_mean(axes, curves, colors[width], dashes=dashes, thin=dashes == "-", opacity=0.16 if dashes == "-" else 0)
+        if dashes == "-":
+            axes.plot(list(line), [mean(values) for values in line.values()], "o", color=colors[width], zorder=4)
     return None

@@ -13,10 +13,9 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from recombine.instruments.bumps.evaluation import ALL
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, count_text
-from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.curves import band_caption
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.lab.rules import BySeed
-from recombine.lab.table import Curve
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.percolation.claims import (
     THEORY,
@@ -29,14 +28,13 @@ from recombine.studies.bumps.percolation.claims import (
     lines,
     untrained_labels,
 )
-from recombine.studies.bumps.percolation.figure_maps import losses_over_share, maps
+from recombine.studies.bumps.percolation.figure_maps import draw_lines, losses_over_share, maps
 from recombine.studies.bumps.percolation_theory.claims import critical_shares
 from recombine.studies.bumps.percolation_theory.figures import width_colors
 from recombine.worlds.holdouts import nested_order
 
 MARKERS = dict(zip(THRESHOLDS, ("v", "^"), strict=True))
 SIDE = 9.0  # px of a bump that are shown
-SHARE = "$\\lambda$, share of the lattice trained on"
 
 
 def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
@@ -103,32 +101,12 @@ def sets(table: pl.DataFrame, config: BumpsRun) -> Figure:
     return drawn
 
 
-def curves_over_share(line: dict[float, BySeed]) -> list[Curve]:
-    """A curve over lambda for every seed."""
-    seeds = sorted(set().union(*line.values()))
-    return [
-        (
-            np.array([lam for lam in line if seed in line[lam]]),
-            np.array([line[lam][seed] for lam in line if seed in line[lam]]),
-        )
-        for seed in seeds
-    ]
-
-
-def _draw_lines(axes: Axes, found: Lines, colors: dict[float, str]) -> None:
-    for width, line in found.items():
-        draw_mean(axes, curves_over_share(line), colors[width])
-        means = [float(np.mean(list(values.values()))) for values in line.values()]
-        axes.plot(list(line), means, "o", color=colors[width], markersize=6, zorder=4)
-
-
 def _draw_accuracy(axes: Axes, found: Lines, colors: dict[float, str]) -> None:
     if not found:
         return empty_panel(axes, "not measured: accuracy of any width")
     axes.plot([0, 1], [0, 1], color=INK, linewidth=2, linestyle="--", zorder=2.8)
-    _draw_lines(axes, found, colors)
+    draw_lines(axes, found, colors)
     axes.set_xlim(0, 1.01)
-    axes.set_xlabel(SHARE)
     axes.set_title("a   All labels (Fig 6e)")
     return accuracy_axis(axes)
 
@@ -137,7 +115,7 @@ def _draw_new(axes: Axes, table: pl.DataFrame, colors: dict[float, str]) -> None
     found = lines(untrained_labels(table))
     if not found:
         return empty_panel(axes, "not measured: accuracy on a part of the lattice")
-    _draw_lines(axes, found, colors)
+    draw_lines(axes, found, colors)
     axes.axhline(0, color=INK, linewidth=2, linestyle="--", zorder=2.8)
     axes.axhline(0.5, color=FAINT, linewidth=1.5, linestyle=":", zorder=1)
     accuracy_axis(axes, "accuracy")
@@ -153,7 +131,6 @@ def _draw_new(axes: Axes, table: pl.DataFrame, colors: dict[float, str]) -> None
     axes.set_xscale("log")
     _lambda_ticks(axes.xaxis)
     axes.set_xlim(0.8 * min(first), 1)
-    axes.set_xlabel(SHARE)
     learnt = [own.value for by_seed in half_learnt(table).values() for own in by_seed.values() if own.value < 1]
     where = f": half right from {min(learnt):.2f} on" if learnt else ""
     axes.set_title(f"b   Other labels{where}")
@@ -193,9 +170,8 @@ def _draw_early(axes: Axes, table: pl.DataFrame, colors: dict[float, str]) -> No
     first = int(trained["images_seen"].to_numpy().min())
     cells = by_cell(trained.filter(pl.col("images_seen") == first), "darkest.both", region=ALL)
     found = lines(cells)
-    _draw_lines(axes, found, colors)
+    draw_lines(axes, found, colors)
     axes.set_xlim(0, 1.01)
-    axes.set_xlabel(SHARE)
     accuracy_axis(axes)
     whole = [float(np.mean(list(line[1.0].values()))) for line in found.values() if 1.0 in line]
     spread = f": {whole[0]:.2f} to {whole[-1]:.2f} at $\\lambda$ = 1" if whole else ""

@@ -17,16 +17,16 @@ from matplotlib.patheffects import Normal, Stroke
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import draw_mean
-from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
 from recombine.studies.bumps.percolation_theory.claims import (
     CHOSEN,
     DISKS,
+    ON,
     SITE_PERCOLATION,
     critical_of_mean,
     curves_of,
     neighbours_of,
 )
-from recombine.studies.bumps.percolation_theory.figure_map import axes_of, map_of_critical, orders_text, who_never
 from recombine.studies.bumps.percolation_theory.simulation import PercolationConfig
 from recombine.theory.percolation.lattice import overlap
 
@@ -37,20 +37,19 @@ LARGER = 0.05  # the threshold of Fig 14b
 
 
 def draw(table: pl.DataFrame, config: PercolationConfig) -> dict[str, Drawing]:
-    """Figs 6b, 6c and 14b with the collapse over neighbours; Fig 13; critical lambda of every width and threshold."""
+    """Figs 6b, 6c and 14b with the collapse over neighbours; Fig 13."""
     return {
         "figure": Drawing(
             figure(table, config.pixels),
             "Overlap, largest component over lambda at two thresholds, and critical lambda over neighbours.",
         ),
         "thresholds": Drawing(thresholds(table, config.pixels), "The largest component at the other thresholds."),
-        "map": Drawing(map_of_critical(table, config.pixels), "Critical lambda over width and threshold."),
     }
 
 
 def figure(table: pl.DataFrame, pixels: int) -> Figure:
     """Figs 6b, 6c and 14b, and the critical lambda of all widths and thresholds over their neighbours."""
-    widths, _ = axes_of(table)
+    widths, _ = _axes_of(table)
     with house_style():
         drawn = Figure(figsize=(15, 12.6), layout="constrained")
         panels = drawn.subplots(2, 2)
@@ -68,16 +67,16 @@ def figure(table: pl.DataFrame, pixels: int) -> Figure:
             "(a) Overlap of two bumps; dashed: the centre of the first is between two pixels along x. Sites of the "
             f"lattice are on pixels. Dotted: thresholds of b ({CHOSEN:g}) and c ({LARGER:g}). (b, c) Largest linked "
             f"component as a share of the sites taken; thin: one order of the {pixels} x {pixels} sites each, thick: "
-            f"their mean, band: its 95% interval, {orders_text(table)}. (d) Where the mean reaches one half, with "
-            "its 95% bootstrap interval, for every width and threshold that crosses it; z: linked neighbours of a site "
-            "far from the edges.",
+            f"their mean, band: its 95% interval, {_seeds(table)}. (d) Where the mean reaches one half, with its 95% "
+            "bootstrap interval, for every width and threshold that crosses it; z: linked neighbours of a site far "
+            "from the edges.",
         )
     return drawn
 
 
 def thresholds(table: pl.DataFrame, pixels: int) -> Figure:
     """Fig 13: a panel for each threshold that `figure` does not show."""
-    widths, levels = axes_of(table)
+    widths, levels = _axes_of(table)
     levels = [level for level in levels if level not in (CHOSEN, LARGER)]
     with house_style():
         drawn = Figure(figsize=(15, 1.9 + 5.2 * max(1, -(-len(levels) // 2))), layout="constrained")
@@ -88,13 +87,13 @@ def thresholds(table: pl.DataFrame, pixels: int) -> Figure:
             axes.set_axis_off()
         for letter, axes, threshold in zip("abcdefgh", panels, levels, strict=False):
             _draw_largest(axes, table, threshold)
-            axes.set_title(f"{letter}   Threshold {threshold:g}: {who_never(table, threshold)}")
+            axes.set_title(f"{letter}   Threshold {threshold:g}: {_who_never(table, threshold)}")
             axes.label_outer()
         _legend(drawn, widths)
         put_caption(
             drawn,
             "Largest linked component as a share of the sites taken, the first lambda of a random order. Thin: one "
-            f"order each, the same at every width and threshold; thick: their mean, {orders_text(table)}. "
+            f"order each, the same at every width and threshold; thick: their mean, {_seeds(table)}. "
             "Curves that coincide link the same neighbours. A set without any link still has a largest component of "
             f"one site: 1 / ({pixels**2} lambda), not 0.",
         )
@@ -113,6 +112,22 @@ def _first_half(table: pl.DataFrame, width: float, threshold: float) -> str:
     found = critical_of_mean(table, (width, threshold))[0]
     where = {"crosses": f"from $\\lambda$ = {found.value:.2f} on", "never": "never", "below": "at once"}[found.outcome]
     return f"$\\sigma$ = {width:g} percolates {where}"
+
+
+def _axes_of(table: pl.DataFrame) -> tuple[list[float], list[float]]:
+    """Widths and thresholds of the lattice on pixels, ascending."""
+    cells = neighbours_of(table)
+    return sorted({width for width, _ in cells}), sorted({threshold for _, threshold in cells})
+
+
+def _who_never(table: pl.DataFrame, threshold: float) -> str:
+    """Which widths percolate in no order at this threshold, in words."""
+    never = [
+        f"{width:g}"
+        for (width, level) in sorted(neighbours_of(table))
+        if level == threshold and critical_of_mean(table, (width, level))[0].outcome == "never"
+    ]
+    return f"$\\sigma$ = {', '.join(never)} never percolates" if never else "every width percolates"
 
 
 def _draw_overlap(axes: Axes, widths: list[float], pixels: int) -> None:
@@ -148,7 +163,7 @@ def _draw_overlap(axes: Axes, widths: list[float], pixels: int) -> None:
 
 def _draw_largest(axes: Axes, table: pl.DataFrame, threshold: float) -> None:
     """Curves of every width at one threshold, each named where its mean reaches one half if there is room."""
-    widths, levels = axes_of(table)
+    widths, levels = _axes_of(table)
     if threshold not in levels:
         return empty_panel(axes, f"not counted: components at threshold {threshold:g}")
     last = 1.0
@@ -170,7 +185,7 @@ def _draw_largest(axes: Axes, table: pl.DataFrame, threshold: float) -> None:
 
 
 def _draw_collapse(axes: Axes, table: pl.DataFrame) -> None:
-    colors = width_colors(axes_of(table)[0])
+    colors = width_colors(_axes_of(table)[0])
     drawn, gaps = [], []
     for cell, z in neighbours_of(table).items():
         found, (low, high), _ = critical_of_mean(table, cell)
@@ -221,3 +236,7 @@ def _write(axes: Axes, x: float, y: float, text: str, color: str) -> None:
     axes.text(
         x, y, text, color=color, fontsize=13, fontweight="bold", ha="center", va="center", path_effects=halo, zorder=6
     )
+
+
+def _seeds(table: pl.DataFrame) -> str:
+    return seeds_text(table.filter(pl.col("arm") == ON)["seed"].n_unique())
