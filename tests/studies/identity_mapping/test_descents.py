@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from recombine.errors import UserError
+from recombine.runs.identity.descents import DescentsConfig, example
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.descents.claims import BEFORE, CLAIMS
-from recombine.studies.identity_mapping.descents.experiment import DescentsConfig, example
 from support import tables
 from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import words

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from recombine.errors import UserError
+from recombine.runs.identity.failure import FailureConfig
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.failure.claims import CLAIMS
-from recombine.studies.identity_mapping.failure.experiment import FailureConfig
 from support import tables
 from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import words

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from recombine.errors import UserError
+from recombine.runs.identity.order import OrderConfig
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.order.claims import CLAIMS, Setting, crossing
-from recombine.studies.identity_mapping.order.experiment import OrderConfig
 from support import tables
 from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import legend, render, words

@@ -7,10 +7,10 @@ import torch
 
 from recombine.errors import UserError
 from recombine.lab.table import curves
+from recombine.runs.identity.stages import StagesConfig
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.stages.claims import CLAIMS, STAGES
-from recombine.studies.identity_mapping.stages.experiment import StagesConfig
 from support import tables
 from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import legend, words

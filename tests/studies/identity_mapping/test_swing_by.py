@@ -8,12 +8,12 @@ import torch
 
 from recombine.errors import UserError
 from recombine.lab.table import curves
-from recombine.runs.identity_flows import steps_for
+from recombine.runs.identity.flows import steps_for
+from recombine.runs.identity.swing_by import SwingByConfig
+from recombine.runs.identity.swing_by_networks import SwingByNetsConfig
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.swing_by.claims import CLAIMS, DEEP, FLOWS_BEFORE, NETS_BEFORE, NONE
-from recombine.studies.identity_mapping.swing_by.experiment import SwingByConfig
-from recombine.studies.identity_mapping.swing_by.nets import SwingByNetsConfig
 from recombine.theory.identity.flow import descents, flow, positive_start, probe_loss
 from recombine.training.batched import DescentConfig
 from recombine.training.batched_networks import NetConfig

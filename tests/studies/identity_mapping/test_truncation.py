@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from recombine.errors import UserError
+from recombine.runs.identity.truncation import TruncationConfig
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.truncation.claims import CLAIMS
-from recombine.studies.identity_mapping.truncation.experiment import TruncationConfig
 from support import tables
 from support.identity_tables import arms_of, by_hand, computed
 from support.pictures import render, words

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from recombine.worlds.mixture import MixtureWorld
 
+EXACT = 1e-10  # the largest difference between a closed form and its integration
 LEARNED = 0.8  # of its target: the level at which a concept counts as learned
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recombine.lab.report.kit.style import INK
 from recombine.lab.statistics import proportion_interval
 from recombine.lab.table import Curve, curves
-from recombine.studies.identity_mapping._shared.rows import QUANTILES
+from recombine.runs.identity.rows import QUANTILES
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
 from recombine.lab.shares import Share, as_before, share_above, share_below, share_rises
 from recombine.lab.table import select
+from recombine.runs.identity.descents import Way
 from recombine.studies.identity_mapping._shared.flow_claims import count
 
 if TYPE_CHECKING:
     import polars as pl
-
-Way = Literal["euler", "flow"]
 
 BEFORE = {
     "triple A2": 70, "triple A": 22, "triple script A2": 38, "triple script A": 2, "quadruple script A2": 13,

@@ -12,11 +12,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import INK, empty_panel, house_style, put_caption
 from recombine.lab.table import select
+from recombine.runs.identity.descents import Way
 from recombine.studies.identity_mapping._shared.figures import one_curve, share_bars
-from recombine.studies.identity_mapping.descents.claims import BEFORE, LONG, Way, often
+from recombine.studies.identity_mapping.descents.claims import BEFORE, LONG, often
 
 if TYPE_CHECKING:
-    from recombine.studies.identity_mapping.descents.experiment import DescentsConfig
+    from recombine.runs.identity.descents import DescentsConfig
 
 WAYS: dict[Way, tuple[str, str]] = {
     "euler": ("#E69F00", "Euler on W, as released"),

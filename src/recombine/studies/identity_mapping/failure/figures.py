@@ -17,7 +17,7 @@ from recombine.studies.identity_mapping._shared.flow_claims import count, values
 if TYPE_CHECKING:
     import polars as pl
 
-    from recombine.studies.identity_mapping.failure.experiment import FailureConfig
+    from recombine.runs.identity.failure import FailureConfig
 
 FLOW, EULER = "#0072B2", ("#D55E00", "#E69F00")
 PARTS = {

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.float64]
 
-EXACT = 1e-10  # S1: largest difference between the closed form and the integration
 FLIP = 1e-3  # S2: of the closed forms' flip, relative to the rule's
 NEAR_FLIP = 0.1  # S2n, S2b: of the trained nets' flip
 CLEAR = 1.3  # ratio of the a_k of both concepts from which the order of a setting counts as clear

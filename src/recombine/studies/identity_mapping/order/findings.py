@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recombine.runs.identity.order import OrderConfig
 from recombine.studies.identity_mapping._shared.figures import one_curve
 from recombine.studies.identity_mapping.order.claims import RULE, log_ratios, settings
-from recombine.studies.identity_mapping.order.experiment import OrderConfig
 from recombine.theory.identity.flow import augmented
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from recombine.studies.identity_mapping._shared.flow_claims import values
 from recombine.studies.identity_mapping.stages.claims import STAGES
 
 if TYPE_CHECKING:
-    from recombine.studies.identity_mapping.stages.experiment import StagesConfig
+    from recombine.runs.identity.stages import StagesConfig
 
 THIN = (0, (5, 1.5))
 ENTRIES: dict[tuple[int, int], tuple[str, Any, str]] = {

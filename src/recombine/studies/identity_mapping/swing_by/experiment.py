@@ -1,7 +1,7 @@
 """Yang et al. 2025, Figs 3, 13, 14 and 17: Swing-by, the loss at the unseen combination that falls, rises and falls.
 
 *Data.* Flows: mu = (1, mu_2), sigma = 0.05 and a coordinate without a concept. Networks: the released data, see
-`nets.py`. *Model.* The exact flow of f = U U^T x with A and with the scripts' A^2, from positive, Gaussian and
+`runs.identity.swing_by_networks`. *Model.* The exact flow of f = U U^T x with A and with the scripts' A^2, from positive, Gaussian and
 wide Gaussian starts; small networks as released. *Computed.* In how many starts the probe's loss rises, after a fall,
 by more than 0.1% of its largest (networks: 1%); whether the training loss falls all the while; the bump that
 `theory.identity.bump` predicts. *Asked.* How often does it happen, for which gap, start, depth and dimension?
@@ -9,105 +9,51 @@ by more than 0.1% of its largest (networks: 1%); whether the training loss falls
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment
-from recombine.runs.identity_flows import moments, probe, steps_for
-from recombine.runs.work import Computation, Row, Work
-from recombine.studies.identity_mapping._shared.rows import BLOCK, RIPPLE, blocks, counts, row
-from recombine.studies.identity_mapping.swing_by.nets import Example, arms_of_nets
-from recombine.theory.identity.bump import Bump, predicted_bump
-from recombine.theory.identity.flow import (
-    Descents,
-    descents,
-    flow,
-    gaussian_start,
-    positive_start,
-    probe_loss,
-    training_loss,
-)
+from recombine.runs.identity.swing_by import SwingByConfig
+from recombine.runs.identity.swing_by_networks import SwingByNetsConfig
+from recombine.runs.work import Work
+from recombine.training.batched import DescentConfig
+from recombine.training.batched_networks import NetConfig
+from recombine.worlds.mixture import MixtureWorld
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-Start = Literal["positive", "gaussian", "wide"]
-WIDE = 64
-DIMENSIONS = 3
-LASTS = 5.0  # over the a of the weaker concept: how long a flow is followed
-ROUNDING = 1e-12  # a training loss that rises by less has not risen
+MOST_RELU = 200  # nets: they are trained on every point, and take ten times as long
 
 
-class SwingByConfig(Computation):
-    """Flows over a sweep of gaps, from several kinds of start."""
+def arms_of_nets(nets: int, large: int, epochs: int, every: int) -> dict[str, SwingByNetsConfig]:
+    """The runs; the large ones, with `large` nets (linear: three times as many), only if there are to be any."""
+    two, three = MixtureWorld(dimensions=2, **_RELEASED), MixtureWorld(dimensions=3, **_RELEASED)
+    slow = DescentConfig(rate=0.01, epochs=epochs)
+    triple = NetConfig(layers=3, width=3)
+    small: dict[str, dict[str, Any]] = {
+        "run 29": {"world": two.replace(rotated=True), "net": NetConfig(layers=4, width=4)},
+        "run 26": {"world": three.replace(signals=(1.0, 2.0)), "net": triple},
+        "run 27": {"world": three, "net": triple},
+        "run 27 small": {"world": three, "net": triple.replace(scale=0.3)},
+        "two layers": {"world": two, "net": NetConfig(layers=2, width=4)},
+        "ReLU": {"world": three, "net": NetConfig(layers=2, width=16, activation="relu")},
+    }
+    arms = {}
+    for name, parts in small.items():
+        number = min(nets, MOST_RELU) if name == "ReLU" else nets
+        arms[name] = SwingByNetsConfig(**parts, descent=slow, starts=number, datasets=number, every=every)
+    if large:
+        many = MixtureWorld(dimensions=64, rotated=True, **_RELEASED)
+        single = many.replace(signals=(1.0, 2.0))
+        fast = DescentConfig(rate=0.1, epochs=epochs)
+        wide: dict[str, dict[str, Any]] = {
+            "one layer d 64": {"world": single, "net": NetConfig(layers=1), "starts": 3 * large},
+            "ReLU d 64": {"world": single, "net": NetConfig(layers=2, activation="relu"), "starts": large},
+            "run 28": {"world": many, "net": NetConfig(layers=4), "starts": 3 * large},
+        }
+        for name, parts in wide.items():
+            arms[name] = SwingByNetsConfig(**parts, descent=fast, datasets=large, every=2 * every)
+    return arms
 
-    kind: Literal["identity-swing-by"] = "identity-swing-by"
-    gaps: tuple[Annotated[float, Field(gt=1, le=5)], ...] = Field(default=(1.1, 1.5, 2.0, 3.0, 4.0), min_length=1)
-    spread: float = Field(default=0.05, ge=0)
-    kinds: tuple[Start, ...] = Field(default=("positive", "gaussian", "wide"), min_length=1)
-    power: Literal[1, 2] = 1
-    scale: float = Field(default=0.2, gt=0, le=0.3)
-    starts: int = Field(default=1000, ge=1)
-    wide_starts: int = Field(default=500, ge=1)
-    shown: tuple[float, ...] = (1.5, 3.0)  # gaps whose curves are kept, of one start with a bump and one without
-    moments_kept: int = Field(default=120, ge=2)
-    errors_kept: int = Field(default=200, ge=0)
 
-    def rows(self) -> list[Row]:
-        """Rates of every gap and kind; for positive starts the prediction, and curves of two of them."""
-        return [each for gap in self.gaps for kind in self.kinds for each in self._rates(gap, kind)]
-
-    def _rates(self, gap: float, kind: Start) -> list[Row]:
-        """Counts; of positive starts also what the prediction says, and examples."""
-        where, z = {"gap": gap, "start_law": kind}, probe((1.0, gap), 1)
-        a = moments((1.0, gap), (self.spread,) * 2, 1, self.spread) ** self.power
-        step, steps = steps_for(a, LASTS / float(a[0]))
-        totals: Counter[str] = Counter()
-        rows: list[Row] = []
-        wanted = {True, False} if gap in self.shown else set()
-        for number, start in enumerate(blocks(self._start(kind))):
-            times, weights = flow(start, a, step, steps)
-            losses, training = probe_loss(weights, z), training_loss(weights, a)  # [T, n] each
-            found = descents(losses, RIPPLE)
-            falling = (training.diff(dim=0) < ROUNDING).all(0)
-            totals.update(starts=len(start), bumps=int(found.bump.sum()), monotone=int(falling.sum()))
-            if kind != "positive":
-                continue
-            expected = predicted_bump(start @ start.mT, a, z, times, RIPPLE)
-            totals.update(predicted=int(expected.bump.sum()), agree=int((expected.bump == found.bump).sum()))
-            rows += self._errors(where, number * BLOCK, times, found, expected)
-            for swings in [each for each in (True, False) if each in wanted and (found.bump == each).any()]:
-                wanted.remove(swings)
-                chosen = int((found.bump == swings).nonzero()[0, 0])
-                shown = {"probe loss": losses[:, chosen], "training loss": training[:, chosen],
-                         "predicted loss": expected.losses[:, chosen]}  # fmt: skip
-                path = Example(times, weights[:, chosen] @ z, shown, int(found.trough[chosen]), int(found.peak[chosen]))
-                rows += path.rows(self.moments_kept, swings=swings, **where)
-        return counts(totals, **where) + rows
-
-    def _errors(self, where: dict[str, Any], first: int, times: Tensor, found: Descents, expected: Bump) -> list[Row]:
-        """Relative errors of the predicted peak, of the first starts, where both have one."""
-        late = (expected.peak_time / times[found.peak.clamp(min=0)] - 1).tolist()
-        high = (expected.peak_height / found.peak_height - 1).tolist()
-        both = (expected.bump & found.bump).nonzero()[:, 0].tolist()
-        return [
-            row(f"error.{what}", error[place], start=first + place, **where)
-            for place in both
-            if first + place < self.errors_kept
-            for what, error in (("time", late), ("height", high))
-        ]
-
-    def _start(self, kind: Start) -> Tensor:
-        """U: [n, 3, 3], or [n, 3, 64] with entries so much smaller that W is as large as before."""
-        if kind == "positive":
-            return positive_start(self.starts, DIMENSIONS, DIMENSIONS, self.scale, self.seeds.init)
-        if kind == "gaussian":
-            return gaussian_start(self.starts, DIMENSIONS, DIMENSIONS, self.scale, self.seeds.init)
-        even = self.scale * math.sqrt(DIMENSIONS / WIDE)
-        return gaussian_start(self.wide_starts, DIMENSIONS, WIDE, even, self.seeds.init)
+_RELEASED: dict[str, Any] = {"signals": (2.0, 4.0), "spreads": (0.05, 0.05), "spread_as": "variance", "origin": True}
 
 
 def _arms(nets: int, large: int, epochs: int, every: int, **changes: Any) -> dict[str, Work]:
@@ -131,8 +77,7 @@ EXPERIMENT = Experiment(
         "networks, epochs.",
         "The Gaussian start has the standard deviation 0.2; the wide one (64 columns) is scaled so that W(0) is as "
         "large. Unscaled it begins above the identity and bumps even less.",
-        "500 networks a run, where 200 were counted before: S9r "
-        "compares counts by Fisher's exact test at 0.05 for all twelve, since those before are samples too.",
+        "500 networks a run, where 200 were counted before: S9r compares counts by Fisher's exact test at 0.05 for all twelve, since those before are samples too.",
         "Rates found before (100 flows, 200 networks a run) are counts too, each with its exact interval.",
         "The counts to compare with give neither width nor signals of the two-layer nets: mu = (2, 4) and rate 0.01 "
         "are taken as in runs 27 and 29, and width 4 as in run 29.",

@@ -19,7 +19,7 @@ from recombine.studies.identity_mapping.swing_by.figure_paths import FLOWS, NETW
 if TYPE_CHECKING:
     import polars as pl
 
-    from recombine.studies.identity_mapping.swing_by.experiment import SwingByConfig
+    from recombine.runs.identity.swing_by import SwingByConfig
 
 KINDS = {
     "positive": ("#0072B2", "positive start"),

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from recombine.errors import UserError
-from recombine.runs.identity_networks import mixed
+from recombine.runs.identity.networks import mixed
+from recombine.runs.identity.order import OrderConfig
 from recombine.settings import override
-from recombine.studies.identity_mapping.order.experiment import OrderConfig
 from recombine.theory.identity.flow import affine, augmented
 
 SMALL = OrderConfig(world=OrderConfig().world.replace(dimensions=6), count=40, starts=5, datasets=2, every=1)

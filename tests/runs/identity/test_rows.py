@@ -2,7 +2,7 @@
 
 import math
 
-from recombine.studies.identity_mapping._shared.rows import row
+from recombine.runs.identity.rows import row
 
 
 def test_a_row_has_no_nan() -> None:

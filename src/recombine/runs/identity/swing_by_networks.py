@@ -17,21 +17,18 @@ import torch
 from pydantic import Field
 
 from recombine.errors import UserError
-from recombine.runs.identity_networks import NetsConfig, mixed
+from recombine.runs.identity.networks import NetsConfig, mixed
+from recombine.runs.identity.rows import curve, row
 from recombine.runs.work import Row
 from recombine.seeds import fold
-from recombine.studies.identity_mapping._shared.rows import curve, row
 from recombine.theory.identity.curves import along_path
 from recombine.theory.identity.flow import descents
-from recombine.training.batched import DescentConfig, Trace, losses, train
-from recombine.training.batched_networks import NetConfig
-from recombine.worlds.mixture import MixtureWorld
+from recombine.training.batched import Trace, losses, train
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 RISE = 0.01  # of a curve's largest loss
-MOST_RELU = 200  # nets: they are trained on every point, and take ten times as long
 JUDGED = 300  # points that the training loss of ReLU nets is taken over
 
 
@@ -116,37 +113,3 @@ class Example:
         return rows + [
             row(name, float(loss[at]), time=float(self.times[at]), **columns) for name, at in turns if at >= 0
         ]
-
-
-def arms_of_nets(nets: int, large: int, epochs: int, every: int) -> dict[str, SwingByNetsConfig]:
-    """The runs; the large ones, with `large` nets (linear: three times as many), only if there are to be any."""
-    two, three = MixtureWorld(dimensions=2, **_RELEASED), MixtureWorld(dimensions=3, **_RELEASED)
-    slow = DescentConfig(rate=0.01, epochs=epochs)
-    triple = NetConfig(layers=3, width=3)
-    small: dict[str, dict[str, Any]] = {
-        "run 29": {"world": two.replace(rotated=True), "net": NetConfig(layers=4, width=4)},
-        "run 26": {"world": three.replace(signals=(1.0, 2.0)), "net": triple},
-        "run 27": {"world": three, "net": triple},
-        "run 27 small": {"world": three, "net": triple.replace(scale=0.3)},
-        "two layers": {"world": two, "net": NetConfig(layers=2, width=4)},
-        "ReLU": {"world": three, "net": NetConfig(layers=2, width=16, activation="relu")},
-    }
-    arms = {}
-    for name, parts in small.items():
-        number = min(nets, MOST_RELU) if name == "ReLU" else nets
-        arms[name] = SwingByNetsConfig(**parts, descent=slow, starts=number, datasets=number, every=every)
-    if large:
-        many = MixtureWorld(dimensions=64, rotated=True, **_RELEASED)
-        single = many.replace(signals=(1.0, 2.0))
-        fast = DescentConfig(rate=0.1, epochs=epochs)
-        wide: dict[str, dict[str, Any]] = {
-            "one layer d 64": {"world": single, "net": NetConfig(layers=1), "starts": 3 * large},
-            "ReLU d 64": {"world": single, "net": NetConfig(layers=2, activation="relu"), "starts": large},
-            "run 28": {"world": many, "net": NetConfig(layers=4), "starts": 3 * large},
-        }
-        for name, parts in wide.items():
-            arms[name] = SwingByNetsConfig(**parts, descent=fast, datasets=large, every=2 * every)
-    return arms
-
-
-_RELEASED: dict[str, Any] = {"signals": (2.0, 4.0), "spreads": (0.05, 0.05), "spread_as": "variance", "origin": True}
