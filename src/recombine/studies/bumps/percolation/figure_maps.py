@@ -78,8 +78,8 @@ def losses_over_share(table: pl.DataFrame) -> Figure:
         drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles))
         put_caption(
             drawn,
-            "At the end of training. Titles: from the smallest to the largest lambda, mean over widths. (a, b) Mean over "
-            "labels and quantiles of the training noise. (c) Of as many nearest places in the block as a place has "
+            "At the end of training. Titles: from the smallest to the largest lambda, mean over widths. (a, b) Mean "
+            "over labels and quantiles of the training noise. (c) Of as many nearest places in the block as a place has "
             "neighbours on the grid, those that are its neighbours; dotted: the same block before training.",
             band_caption(table.filter(pl.col("arm") != THEORY)["seed"].n_unique()),
         )
