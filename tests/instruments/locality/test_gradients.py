@@ -17,12 +17,10 @@ from recombine.instruments.locality import gradients as locality
 from recombine.instruments.locality.gradients import (
     ConditionalLocality,
     PixelLocality,
-    Prompts,
     Views,
     everywhere,
-    grid_prompts,
-    list_prompts,
 )
+from recombine.instruments.locality.prompts import Prompts, grid_prompts, list_prompts
 from recombine.seeds import torch_seeded
 
 GRID, SIDE = 4, 8  # cells of 2 x 2 pixels

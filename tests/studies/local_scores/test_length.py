@@ -166,7 +166,7 @@ def test_the_figure_is_drawn(arms: Mapping[str, int]) -> None:
     titles = [axes.get_title(loc="left") for axes in figure.axes if axes.axison]
     assert titles[-1] == "K_max; Exp 1 on 1-3: 7.0, paper 7"
     assert len(titles) == len({arm.rsplit(" ", 1)[1] for arm in arms}) + 1
-    assert "trained on 1-3 objects; best at 12: " in " ".join(titles)
+    assert "trained on 1-3 objects\nbest at 12: " in " ".join(titles)
 
 
 def test_isolated_labels_are_weighed_by_their_number() -> None:

@@ -21,15 +21,13 @@ from recombine.diffusion.samplers import sample
 from recombine.instruments.locality.gradients import (
     WAYS,
     At,
-    Prompts,
     Views,
     conditional_locality,
-    grid_prompts,
     level_rows,
-    list_prompts,
     locality_row,
     pixel_locality,
 )
+from recombine.instruments.locality.prompts import Prompts, grid_prompts, list_prompts
 from recombine.instruments.observation import Row
 from recombine.instruments.scenes.evaluation import Sampling, layouts
 from recombine.settings import Settings

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from recombine.instruments.locality.evaluation import OFFERED, pixels_at, prompts_of, trajectory
-from recombine.instruments.locality.gradients import At, Prompts, Views, conditional_locality, everywhere, heat_maps
+from recombine.instruments.locality.gradients import At, Views, conditional_locality, everywhere, heat_maps
+from recombine.instruments.locality.prompts import Prompts
 from recombine.instruments.scenes.evaluation import Sampling
 
 if TYPE_CHECKING:

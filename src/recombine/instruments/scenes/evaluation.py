@@ -52,7 +52,7 @@ def _calibration(world: SceneWorld, finder: FinderConfig, scenes: int, seed: int
 
 @lru_cache(maxsize=1024)  # numbers of labels x seeds x instruments: the runs of a fleet take turns in all of them
 def layouts(world: SceneWorld, count: int, images: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Scenes of so many objects that nobody trained on, by the loose rule: places in pixels, and which are there.
+    """Scenes of so many objects, none of them for training, by the loose rule: places in pixels, and which are there.
 
     # [images, S, 2], [images, S]
     """

@@ -159,11 +159,13 @@ def _round(a: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def vector(parts: Iterable[Tensor]) -> Vector:
+    """Three tensors as x, y and z."""
     x, y, z = parts
     return x, y, z
 
 
 def dot(one: Vector, other: Vector) -> Tensor:
+    """The scalar product."""
     return torch.addcmul(torch.addcmul(one[0] * other[0], one[1], other[1]), one[2], other[2])
 
 

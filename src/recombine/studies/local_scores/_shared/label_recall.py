@@ -120,3 +120,17 @@ def values_of(table: pl.DataFrame, arm: str, measure: Measure) -> list[float]:
         return list(measure(table, arm).values())
     except NotMeasured:
         return []
+
+
+def numbers(table: pl.DataFrame) -> dict[str, Callable[..., float]]:
+    """For findings: means over seeds of an arm's measures, and recall at one number of labels."""
+    measures = {"beyond": beyond, "chance": chance_beyond, "scaled": beyond_chance, "singles": with_one}
+
+    def at_labels(arm: str, labels: int, instrument: str = RECALL) -> float:
+        return mean({s: curve[labels] for s, curve in recall_by_count(table, arm, instrument).items()})
+
+    def reach(arm: str, instrument: str = RECALL, least: float = LEAST) -> float:
+        return mean(longest(table, arm, instrument, least))
+
+    named = {name: lambda arm, measure=measure: mean(measure(table, arm)) for name, measure in measures.items()}
+    return {**named, "recall_at": at_labels, "k_max": reach}

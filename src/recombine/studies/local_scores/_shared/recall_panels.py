@@ -85,7 +85,7 @@ def recall_panel(
         if (c := mean_curve(over_count(table, [arm_of(own, objects)], instrument)))
     }
     best = max(ends, key=lambda own: ends[own])
-    axes.set_title(f"{name or TITLES[instrument]}; best at {ends[best][0]}: {best}, {ends[best][1]:.2f}")
+    axes.set_title(f"{name or TITLES[instrument]}\nbest at {ends[best][0]}: {best}, {ends[best][1]:.2f}")
     for own, color in colors.items() if instrument in CHANCES else ():
         if chance := mean_curve(over_count(table, [arm_of(own, objects)], CHANCES[instrument])):
             axes.plot(*chance, color=color, linestyle="-.", linewidth=1.1, alpha=0.8)
@@ -102,7 +102,7 @@ def mean_curve(found: Sequence[Curve]) -> Curve | None:
     return (np.array(sorted(values)), np.array([np.mean(values[k]) for k in sorted(values)])) if values else None
 
 
-def legend_above(figure: Figure, panels: Sequence[Axes], columns: int = 6) -> None:
+def legend_above(figure: Figure, panels: Sequence[Axes], columns: int = 5) -> None:
     """One legend above all panels, of whatever any of them shows."""
     shown = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     if shown:

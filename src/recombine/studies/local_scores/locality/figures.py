@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from recombine.instruments.locality.evaluation import LocalityProbe
 from recombine.instruments.locality.maps import pixel_map
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.kit.axes import accuracy_axis, one_legend
+from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import band_caption, draw_mean
 from recombine.lab.report.kit.style import INK, empty_figure, house_style, put_caption, seeds_text
 from recombine.lab.samples import Samples
@@ -22,7 +22,7 @@ from recombine.lab.table import Curve, at_end, curves, select
 from recombine.runs.scenes import ScenesRun
 from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of
 from recombine.studies.local_scores._shared.map_figure import pixel_maps
-from recombine.studies.local_scores._shared.recall_panels import COLORS, EXPERIMENTS, IN_OTHER_WAYS
+from recombine.studies.local_scores._shared.recall_panels import COLORS, EXPERIMENTS, IN_OTHER_WAYS, legend_above
 from recombine.studies.local_scores.locality.claims import (
     CHANCE,
     GLOBAL_MACHINE,
@@ -92,18 +92,18 @@ def over_noise(table: pl.DataFrame) -> Figure:
                     axes, _levels(table, arm, **what), COLORS[name], f"Exp {name}", dashes=DASHES.get(name, "-"),
                     thin=False, width=2.6,
                 )  # fmt: skip
-        pixels.set_title(f"pixel locality{_ranked(table, shown, instrument=PIXELS, radius=NEAR)}")
+        pixels.set_title(f"pixel locality{_of_three(table, shown, instrument=PIXELS, radius=NEAR)}")
         chance = _mean(table, shown, instrument=f"{PIXELS}.chance", radius=NEAR)
         accuracy_axis(pixels, "P, gradient within 2 cells", chance)
-        conditions.set_title(f"conditional locality{_ranked(table, shown, instrument=REMOVED)}")
+        conditions.set_title(f"conditional locality{_of_three(table, shown, instrument=REMOVED)}")
         chance = _mean(table, shown, instrument=CHANCE[REMOVED])
         accuracy_axis(conditions, "C, influence of near labels", chance, under=True)
-        total.set(title="how much labels matter", ylabel="change by removing labels, summed", yscale="log")
+        total.set(title="how much labels matter", ylabel="change without a label", yscale="log")
         total.set_ylim(bottom=1e-4)  # below it C is not measured
         for axes in (pixels, conditions, total):
             _noise_axis(axes)
         pixels.invert_xaxis()  # all three: noise falls to the right, as a sampler goes
-        one_legend(figure, pixels)
+        legend_above(figure, [pixels])
         bands = band_caption(table["seed"].n_unique()).replace("Thin lines: seeds. Thick line: their mean.", "")
         put_caption(
             figure,
@@ -197,7 +197,7 @@ def _mean(table: pl.DataFrame, shown: Mapping[str, str], **what: Any) -> float |
     return float(np.mean(values)) if values else None
 
 
-def _ranked(table: pl.DataFrame, shown: Mapping[str, str], **what: Any) -> str:
+def _of_three(table: pl.DataFrame, shown: Mapping[str, str], **what: Any) -> str:
     """The means of Exps 1 to 3, for a title."""
     own = {name: _mean(table, {name: shown[name]}, **what) for name in ("1", "2", "3") if name in shown}
     return (
