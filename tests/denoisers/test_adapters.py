@@ -1,4 +1,4 @@
-"""Pipelines of diffusers as Denoisers: the same answers as the library gives, every block heard, and what is missing
+"""Pipelines of diffusers as Denoisers: the same answers as the library gives, every block recorded, and what is missing
 from a folder named in one line.
 """
 
@@ -14,9 +14,9 @@ from torch import Tensor
 from recombine.denoisers.adapters import (
     Pipeline,
     StepNetwork,
-    listening,
     load_pipeline,
-    tells_noise,
+    predicts_noise,
+    recording,
     tiny_pipeline,
     transformer_blocks,
 )
@@ -89,17 +89,17 @@ def test_no_condition_is_embeddings_of_zeros(tiny: Pipeline) -> None:
     assert torch.allclose(tiny.denoiser.denoise(x, sigma), tiny.denoiser.denoise(x, sigma, zeros), atol=1e-5)
 
 
-def test_every_block_is_heard_in_the_order_of_the_walk(tiny: Pipeline) -> None:
-    heard: dict[str, tuple[int, ...]] = {}
+def test_every_block_is_recorded_in_the_order_of_the_network(tiny: Pipeline) -> None:
+    found: dict[str, tuple[int, ...]] = {}
     x, sigma, condition = latents(3), torch.ones(3), tiny.encode(PROMPTS)
-    with listening(tiny.blocks, lambda name, hidden: heard.update({name: tuple(hidden.shape)})):
+    with recording(tiny.blocks, lambda name, hidden: found.update({name: tuple(hidden.shape)})):
         tiny.denoiser.denoise(x, sigma, condition)
-    assert list(heard) == list(tiny.blocks)
-    assert [name.split("_")[0] for name in heard] == ["down"] * 4 + ["mid"] * 2 + ["up"] * 6
-    assert set(heard.values()) == {(3, 256, 32)}
-    heard.clear()
+    assert list(found) == list(tiny.blocks)
+    assert [name.split("_")[0] for name in found] == ["down"] * 4 + ["mid"] * 2 + ["up"] * 6
+    assert set(found.values()) == {(3, 256, 32)}
+    found.clear()
     tiny.denoiser.denoise(x, sigma, condition)
-    assert not heard, "nobody listens any more"
+    assert not found, "nothing is recorded any more"
 
 
 def test_the_real_model_has_seventy_blocks() -> None:
@@ -194,7 +194,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_folder_samples_as_the_library_does(folder: Path) -> None:
     pipeline = load_pipeline(folder)
-    assert not pipeline.real, "random weights on a disk are random weights"
+    assert not pipeline.trained, "random weights on a disk are random weights"
     noise = latents(1, 5)
     theirs = diffusers.StableDiffusionXLPipeline.from_pretrained(folder, local_files_only=True)
     theirs.set_progress_bar_config(disable=True)
@@ -237,7 +237,7 @@ def test_half_precision_files_are_taken_where_there_are_no_others(folder: Path, 
         ("vae", "vae/config.json is missing"),
         ("text_encoder_2/model.safetensors", "text_encoder_2 has no weights"),
         ("tokenizer_2", "tokenizer_2/tokenizer_config.json is missing"),
-        ("tokenizer/tokenizer.json tokenizer/vocab.json", "tokenizer has no words"),
+        ("tokenizer/tokenizer.json tokenizer/vocab.json", "tokenizer has no vocabulary"),
         ("scheduler/scheduler_config.json", "scheduler_config.json is missing"),
     ],
 )
@@ -293,7 +293,7 @@ def test_a_wrong_index_is_one_line(folder: Path, tmp_path: Path, changes: dict[s
 
 
 class Answers(torch.nn.Module):
-    """A network that tells this share of the noise."""
+    """A network that predicts this share of the noise."""
 
     def __init__(self, share: float) -> None:
         super().__init__()
@@ -304,10 +304,10 @@ class Answers(torch.nn.Module):
 
 
 def test_trained_networks_tell_noise_and_random_ones_do_not(tiny: Pipeline) -> None:
-    for share, told in ((1.0, True), (0.9, True), (0.0, False), (-1.0, False)):
-        assert tells_noise(NetworkDenoiser(Answers(share), "noise"), 14.6, (4, 32, 32)) == told
-    assert not tells_noise(tiny.denoiser, float(tiny.sigmas[-1]), tiny.latent_shape)
-    assert not tells_noise(NetworkDenoiser(Answers(1.0), "v"), 14.6, (4, 32, 32)), "of others it is not known"
+    for share, trained in ((1.0, True), (0.9, True), (0.0, False), (-1.0, False)):
+        assert predicts_noise(NetworkDenoiser(Answers(share), "noise"), 14.6, (4, 32, 32)) == trained
+    assert not predicts_noise(tiny.denoiser, float(tiny.sigmas[-1]), tiny.latent_shape)
+    assert not predicts_noise(NetworkDenoiser(Answers(1.0), "v"), 14.6, (4, 32, 32)), "of others it is not known"
 
 
 def test_other_kinds_of_pipelines_are_refused(folder: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Text-to-image pipelines of `diffusers` as Denoisers of latents: SDXL, and others with a U-Net and CLIP encoders.
 
-What a pipeline is told is one flat tensor: the embeddings of the prompt's tokens, then, for SDXL, the pooled embedding
+The condition of a pipeline is one flat tensor: the embeddings of the prompt's tokens, then, for SDXL, the pooled one
 and the six numbers that state the size of the image. So instruments repeat, cut and exchange conditions without knowing
 what is in them. A pipeline is read from a folder on this disk; nothing is downloaded.
 """
@@ -26,7 +26,7 @@ from recombine.errors import UserError
 PREDICTIONS: dict[str, Prediction] = {"epsilon": "noise", "v_prediction": "v", "sample": "x0"}
 SIZES = 6  # height and width of the original, top and left of the crop, height and width of the target
 FAINTEST = 2.0**-24  # alpha_bar of a last step that is all noise, as diffusers' own samplers read it
-TOLD = 0.5  # of the variance of pure noise: a trained network tells nearly all of it, a random one nothing
+EXPLAINED = 0.5  # of the variance of pure noise: a trained network predicts nearly all of it, a random one none
 TINY_TOKENS, TINY_WIDTH, TINY_POOLED = 32, 64, 32
 
 
@@ -39,7 +39,7 @@ class Pipeline:
     latent_shape: tuple[int, int, int]
     encode: Callable[[Sequence[str]], Tensor]  # prompts -> conditions [n, K]
     vae: nn.Module
-    real: bool  # trained weights: the network tells noise; not known, and so not said, of one that predicts v or x0
+    trained: bool  # the network predicts noise; not known, and so False, of one that predicts v or x0
 
     @torch.no_grad()
     def decode(self, latents: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ class Pipeline:
 
     @property
     def blocks(self) -> dict[str, nn.Module]:
-        """Every BasicTransformerBlock by its name, in the order of the walk: down, mid, up."""
+        """Every BasicTransformerBlock by its name, in the order of the network: down, mid, up."""
         network = self.denoiser.network
         assert isinstance(network, StepNetwork)
         return transformer_blocks(network.unet)
@@ -59,7 +59,7 @@ class Pipeline:
 class StepNetwork(nn.Module):
     """A U-Net of diffusers, which counts in steps, as the network of a `NetworkDenoiser`, which counts in log sigma.
 
-    Any sigma is answered by the step nearest to it in log sigma.
+    For any sigma the step closest in log sigma is used.
     """
 
     def __init__(self, unet: nn.Module, sigmas: Tensor, image_size: tuple[int, int]) -> None:
@@ -77,12 +77,13 @@ class StepNetwork(nn.Module):
         self.register_buffer("borders", ((log_sigma[1:] + log_sigma[:-1]) / 2).float(), persistent=False)
 
     def forward(self, x: Tensor, noise_level: Tensor, condition: Tensor | None) -> Tensor:
-        if condition is None:  # SDXL's own "nothing", zeros; older pipelines have an empty prompt's embedding instead
+        """What the U-Net predicts of x [n, C, H, W], at log sigma / 4 [n]."""
+        if condition is None:  # SDXL's null condition; older pipelines use the embedding of an empty prompt
             condition = self.pack(x.new_zeros(len(x), 1, self.width), x.new_zeros(len(x), self.pooled))
         tokens, pooled, numbers = self.unpack(condition)
         step = torch.bucketize(4 * noise_level.float(), self.borders)  # [n]
-        told = {"text_embeds": pooled, "time_ids": numbers} if self.sizes else None
-        answer: Tensor = self.unet(x, step, tokens, added_cond_kwargs=told, return_dict=False)[0]
+        beside = {"text_embeds": pooled, "time_ids": numbers} if self.sizes else None
+        answer: Tensor = self.unet(x, step, tokens, added_cond_kwargs=beside, return_dict=False)[0]
         return answer
 
     def pack(self, tokens: Tensor, pooled: Tensor | None = None) -> Tensor:
@@ -90,7 +91,7 @@ class StepNetwork(nn.Module):
         parts = [tokens.flatten(1)]
         if self.sizes:
             if pooled is None or pooled.shape != (len(tokens), self.pooled):
-                raise UserError(f"this U-Net wants a pooled embedding of {self.pooled} numbers beside every prompt")
+                raise UserError(f"this U-Net needs a pooled embedding of {self.pooled} numbers beside every prompt")
             parts += [pooled, tokens.new_tensor(self.size_numbers).expand(len(tokens), -1)]
         return torch.cat(parts, 1)
 
@@ -100,7 +101,7 @@ class StepNetwork(nn.Module):
         length = condition.shape[1] - beside
         if length <= 0 or length % self.width:
             raise UserError(
-                f"a condition of {condition.shape[1]} numbers: this U-Net wants {self.width} for each token "
+                f"a condition of {condition.shape[1]} numbers: this U-Net needs {self.width} for each token "
                 f"and {beside} beside"
             )
         flat, pooled, numbers = torch.split(condition, [length, self.pooled, self.sizes], 1)
@@ -108,21 +109,21 @@ class StepNetwork(nn.Module):
 
 
 def transformer_blocks(unet: nn.Module) -> dict[str, nn.Module]:
-    """Every BasicTransformerBlock by its name, in the order of the walk: down, mid, up."""
+    """Every BasicTransformerBlock by its name, in the order of the network: down, mid, up."""
     found = {name: part for name, part in unet.named_modules() if type(part).__name__ == "BasicTransformerBlock"}
     order = ("down", "mid", "up")
-    walk = {name: part for side in order for name, part in found.items() if name.startswith(side)}
-    if not walk:
-        raise UserError("this U-Net has no BasicTransformerBlock: there are no hidden states to listen to")
-    return walk
+    ordered = {name: part for side in order for name, part in found.items() if name.startswith(side)}
+    if not ordered:
+        raise UserError("this U-Net has no BasicTransformerBlock: there are no hidden states to record")
+    return ordered
 
 
 @contextmanager
-def listening(blocks: dict[str, nn.Module], hear: Callable[[str, Tensor], None]) -> Iterator[None]:
-    """While inside, `hear(name, hidden states [n, tokens, width])` is called whenever a block answers (post-FFN)."""
+def recording(blocks: dict[str, nn.Module], record: Callable[[str, Tensor], None]) -> Iterator[None]:
+    """While inside, `record(name, hidden states [n, tokens, width])` is called with the output of each block."""
 
     def hook(name: str) -> Callable[[nn.Module, Any, Tensor], None]:
-        return lambda module, given, answer: hear(name, answer)
+        return lambda module, given, answer: record(name, answer)
 
     handles = [block.register_forward_hook(hook(name)) for name, block in blocks.items()]
     try:
@@ -165,19 +166,19 @@ def load_pipeline(folder: Path, device: torch.device | str = "cpu") -> Pipeline:
         return found[0], found[2] if len(found) == 4 else None
 
     made = _assemble(unet, vae, scheduler, embed, place)
-    return replace(made, real=tells_noise(made.denoiser, float(made.sigmas[-1]), made.latent_shape, place))
+    return replace(made, trained=predicts_noise(made.denoiser, float(made.sigmas[-1]), made.latent_shape, place))
 
 
 @torch.no_grad()
-def tells_noise(
+def predicts_noise(
     denoiser: NetworkDenoiser, sigma: float, shape: tuple[int, int, int], device: torch.device | str = "cpu"
 ) -> bool:
-    """Whether a network that predicts noise finds it in nothing but noise; the answer of random weights is none."""
+    """Whether a network of noise prediction recognises pure noise; random weights do not."""
     if denoiser.prediction != "noise":
         return False
     noise = seeds.normal(seeds.keys(0, "trained", torch.zeros(1)).to(device), shape)
-    left = denoiser.denoise(sigma * noise, torch.full((1,), sigma, device=device)) / sigma  # noise that was not told
-    return bool(left.square().mean() < (1 - TOLD) * noise.square().mean())
+    left = denoiser.denoise(sigma * noise, torch.full((1,), sigma, device=device)) / sigma  # what it does not explain
+    return bool(left.square().mean() < (1 - EXPLAINED) * noise.square().mean())
 
 
 def tiny_pipeline(
@@ -185,8 +186,8 @@ def tiny_pipeline(
 ) -> Pipeline:
     """An SDXL pipeline of random weights, from configuration alone: the one of diffusers' tests, a little wider.
 
-    It has no text encoder: every word has an embedding of its own, drawn by its letters and the seed. So no word is
-    nearer to another one than chance has it.
+    It has no text encoder: every word has a random embedding, drawn by its letters and the seed, so no two words are
+    related.
     """
     diffusers = _diffusers()
     with seeds.torch_seeded(seed):
@@ -236,7 +237,7 @@ def _assemble(
     embed: Callable[[Sequence[str]], tuple[Tensor, Tensor | None]],
     device: torch.device,
 ) -> Pipeline:
-    """A pipeline of which it is not known yet whether it was trained."""
+    """A pipeline that counts as not trained until that is tested."""
     prediction = PREDICTIONS.get(str(getattr(scheduler.config, "prediction_type", "")))
     if prediction is None or not hasattr(scheduler, "alphas_cumprod"):
         raise UserError(f"the scheduler {type(scheduler).__name__} has no alphas, or predicts neither noise, v nor x0")
@@ -259,7 +260,7 @@ def _assemble(
         return network.pack(tokens.float(), None if pooled is None else pooled.float())
 
     shape = (unet.config.in_channels, height, width)
-    return Pipeline(NetworkDenoiser(network, prediction), sigmas, shape, encode, vae, real=False)
+    return Pipeline(NetworkDenoiser(network, prediction), sigmas, shape, encode, vae, trained=False)
 
 
 def _padded(prompt: str) -> list[str]:
@@ -271,7 +272,7 @@ def _padded(prompt: str) -> list[str]:
 
 
 def _diffusers(prompts: bool = False) -> Any:
-    """The library, and the one that it reads prompts with; without progress bars, as the house has its own."""
+    """The library, and the one that it reads prompts with; without its progress bars."""
     try:
         names = ("diffusers", "transformers") if prompts else ("diffusers",)
         libraries = [importlib.import_module(name) for name in names]

@@ -15,7 +15,7 @@ PARTS = {
     "text_encoder_2": "config.json", "tokenizer_2": "tokenizer_config.json",
 }  # fmt: skip
 WEIGHTS = ("unet", "vae", "text_encoder", "text_encoder_2")  # the parts that have some
-WORDS = (("tokenizer.json",), ("vocab.json", "merges.txt"))  # the files that a tokenizer has its words from
+WORDS = (("tokenizer.json",), ("vocab.json", "merges.txt"))  # the files of a tokenizer's vocabulary
 ENCODERS = ("text_encoder", "text_encoder_2")
 
 
@@ -45,13 +45,14 @@ def check_folder(folder: Path) -> dict[str, Any]:
         elif part.startswith("tokenizer") and not any(
             all((folder / part / words).is_file() for words in files) for files in WORDS
         ):
-            lost = f"{part} has no words (tokenizer.json, or vocab.json and merges.txt)"
+            lost = f"{part} has no vocabulary (tokenizer.json, or vocab.json and merges.txt)"
         if lost:
             raise UserError(f"the pipeline in {folder} is not whole: {lost}; download it again")
     return listed
 
 
 def weight_files(part: Path) -> list[Path]:
+    """The files of weights in the folder of a part; pointers of Git LFS are none."""
     files = [path for ending in ("*.safetensors", "*.bin") for path in part.glob(ending)]
     return [path for path in files if path.stat().st_size >= POINTER]
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from recombine import seeds
-from recombine.denoisers.adapters import listening, tiny_pipeline
+from recombine.denoisers.adapters import recording, tiny_pipeline
 from recombine.errors import UserError
 from recombine.instruments.representations.features import (
     ESTIMATES,
@@ -154,8 +154,8 @@ def local_denoiser(x: Tensor, sigma: Tensor, condition: Tensor | None) -> Tensor
 @pytest.mark.parametrize("chunk", [1, 3, 100])
 def test_influence_is_where_a_word_acts(chunk: int) -> None:
     x, sigma = normal(2, 4, 6, 8), torch.tensor([1.0, 3.0], dtype=torch.float64)
-    told = torch.ones(3, dtype=torch.float64)
-    found = influence(local_denoiser, x, sigma, told, told - torch.eye(3, dtype=torch.float64), chunk)
+    prompt = torch.ones(3, dtype=torch.float64)
+    found = influence(local_denoiser, x, sigma, prompt, prompt - torch.eye(3, dtype=torch.float64), chunk)
     assert found.shape == (3, 2, 6, 8)
     left, right = torch.zeros(6, 8), torch.zeros(6, 8)
     left[:, :4], right[:, 4:] = 2, 2  # the norm over four channels of a change of 1
@@ -178,17 +178,17 @@ WORDS = [f"{letter}{number}" for letter in "abcd" for number in range(4)]
 KINDS = [word[0] for word in WORDS]
 
 
-def gaps(seed: int, told_kind: bool) -> tuple[float, float]:
+def gaps(seed: int, named_kind: bool) -> tuple[float, float]:
     """Gaps of within- and between-category cosines of the input and, mean over blocks, of a random network.
 
-    With `told_kind` every prompt names its category too, so that the input has structure.
+    With `named_kind` every prompt names its category too, so that the input has structure.
     """
     pipeline = tiny_pipeline(seed)
-    prompts = [f"{kind} {word}" if told_kind else word for kind, word in zip(KINDS, WORDS, strict=True)]
+    prompts = [f"{kind} {word}" if named_kind else word for kind, word in zip(KINDS, WORDS, strict=True)]
     condition = pipeline.encode([*prompts, ""])  # [K + 1, numbers]
     gathered_by = {layer: Directions() for layer in pipeline.blocks}
     count = len(condition)
-    with torch.no_grad(), listening(pipeline.blocks, lambda layer, hidden: gathered_by[layer].add(hidden.flatten(1))):
+    with torch.no_grad(), recording(pipeline.blocks, lambda layer, hidden: gathered_by[layer].add(hidden.flatten(1))):
         for draw in range(2):
             x = normal(1, 4, 16, 16, seed=100 * seed + draw).float()  # smaller than it wants, which takes less time
             pipeline.denoiser.denoise(10 * x.expand(count, -1, -1, -1), torch.full((count,), 10.0), condition)
@@ -207,7 +207,7 @@ def test_a_random_network_shows_the_categories_of_its_input() -> None:
     found = np.array([gaps(seed, True) for seed in range(4)])
     assert found[:, 0].min() > 0.1
     assert found[:, 1].min() > 0.1
-    assert found[:, 1].mean() < found[:, 0].mean() + 0.03, "it passes on what it is told, and adds nothing"
+    assert found[:, 1].mean() < found[:, 0].mean() + 0.03, "it passes on its input, and adds nothing"
 
 
 def test_wrong_use_is_one_line() -> None:

@@ -9,12 +9,12 @@ import pytest
 from recombine.errors import UserError
 from recombine.lab.experiment import make_plan
 from recombine.lab.table import make_table
+from recombine.runs.exact_composition import COLUMNS, LemmaConfig
 from recombine.runs.work import Computation
 from recombine.seeds import Seeds
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.local_scores.lemma.claims import CLAIMS, over_noise
-from recombine.studies.local_scores.lemma.computation import COLUMNS, LemmaConfig
 from recombine.studies.local_scores.lemma.experiment import ARM, SMOKE
 from recombine.studies.local_scores.lemma.figures import draw
 from support import tables

@@ -13,7 +13,7 @@ from samples.
 """
 
 from recombine.lab.experiment import Budget, Experiment
-from recombine.studies.local_scores.lemma.computation import COLUMNS, LemmaConfig
+from recombine.runs.exact_composition import COLUMNS, LemmaConfig
 
 ARM = "exact"
 SMOKE = LemmaConfig(

@@ -17,8 +17,8 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import count_text
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.table import curves, select
+from recombine.runs.exact_composition import PAIR
 from recombine.studies.local_scores.lemma.claims import ZERO, largest, over_noise
-from recombine.studies.local_scores.lemma.computation import PAIR
 from recombine.theory.composition.error import equicoupled, local_errors
 
 ROUNDING = float(np.finfo(np.float64).eps)

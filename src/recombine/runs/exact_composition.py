@@ -1,4 +1,4 @@
-"""What is computed of one random set of mixtures: leaks of the score, local errors, features, cosines from samples."""
+"""A computation on exact laws: leaks of the score, local errors, composition in features, cosines from samples."""
 
 from __future__ import annotations
 
