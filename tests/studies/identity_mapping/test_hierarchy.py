@@ -8,10 +8,10 @@ import torch
 
 from recombine.errors import UserError
 from recombine.lab.table import make_table, select
+from recombine.runs.identity.hierarchy import EPOCHS, HierarchyConfig, every_probe, pairs
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.hierarchy.claims import CLAIMS, median_errors
-from recombine.studies.identity_mapping.hierarchy.experiment import EPOCHS, HierarchyConfig, every_probe, pairs
 from recombine.studies.identity_mapping.hierarchy.figures import draw, places
 from recombine.worlds.mixture import MixtureWorld
 from support import tables

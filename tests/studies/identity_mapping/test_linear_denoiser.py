@@ -9,8 +9,8 @@ import pytest
 
 from recombine.errors import UserError
 from recombine.lab.table import make_table, select
-from recombine.runs import identity_denoiser
-from recombine.runs.identity_denoiser import COLUMNS, LinearDenoiserConfig
+from recombine.runs.identity import linear_denoiser as computation
+from recombine.runs.identity.linear_denoiser import COLUMNS, LinearDenoiserConfig
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.identity_mapping.linear_denoiser.claims import CLAIMS, levels_at, retreats
@@ -107,7 +107,7 @@ def test_trajectories_are_kept_for_the_starts_shown(swung: pl.DataFrame) -> None
 def test_how_many_starts_are_followed_at_once_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     few = LinearDenoiserConfig(asked="swing", models=("separate", "edm"), starts=5, steps=3, moments=21, span=8.0)
     together = few.rows()
-    monkeypatch.setattr(identity_denoiser, "AT_ONCE", 6)  # two starts of three levels
+    monkeypatch.setattr(computation, "AT_ONCE", 6)  # two starts of three levels
     for one, other in zip(few.rows(), together, strict=True):
         assert one.pop("value") == pytest.approx(other.pop("value"), abs=1e-12)
         assert one == other

@@ -9,7 +9,7 @@ import torch
 
 from recombine.errors import UserError
 from recombine.lab.table import make_table
-from recombine.runs.identity_phase import COLUMNS, Cell, PhaseConfig
+from recombine.runs.identity.phase_diagram import COLUMNS, Cell, PhaseConfig
 from recombine.seeds import fold
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS

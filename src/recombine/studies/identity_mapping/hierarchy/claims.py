@@ -8,7 +8,7 @@ from recombine.lab.claims import Claim, NotMeasured, judge_above, judge_every
 from recombine.lab.rules import Rule
 from recombine.lab.statistics import proportion_interval
 from recombine.lab.table import select
-from recombine.studies.identity_mapping.hierarchy.experiment import EPOCHS, pairs
+from recombine.runs.identity.hierarchy import EPOCHS, pairs
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,7 @@ lattice holds after 1, 3 and 5 epochs.
 from __future__ import annotations
 
 from recombine.lab.experiment import Budget, Experiment
-from recombine.runs.identity_hierarchy import COLUMNS, HierarchyConfig
+from recombine.runs.identity.hierarchy import COLUMNS, HierarchyConfig
 from recombine.training.batched_networks import NetConfig
 
 

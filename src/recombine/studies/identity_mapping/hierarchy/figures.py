@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import INK, SERIES_COLORS, SERIES_DASHES, empty_panel, house_style, put_caption
 from recombine.lab.table import curves, select
+from recombine.runs.identity.hierarchy import EPOCHS, pairs
 from recombine.studies.identity_mapping.hierarchy.claims import median_errors, shares_in_order
-from recombine.studies.identity_mapping.hierarchy.experiment import EPOCHS, pairs
 
 NETS = {"linear": "one linear layer", "relu": "two layers with ReLU", "linear no bias": "one linear layer without bias"}
 SERIES = {

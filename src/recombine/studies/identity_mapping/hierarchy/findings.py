@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from recombine.studies.identity_mapping.hierarchy.experiment import CONCEPTS, HierarchyConfig, every_probe
+from recombine.runs.identity.hierarchy import CONCEPTS, HierarchyConfig, every_probe
 from recombine.theory.identity.flow import augmented
 
 if TYPE_CHECKING:

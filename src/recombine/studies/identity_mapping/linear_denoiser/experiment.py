@@ -12,7 +12,7 @@ noise, under which condition; whether Swing-by reaches the samples, from which l
 from __future__ import annotations
 
 from recombine.lab.experiment import Budget, Experiment
-from recombine.runs.identity_denoiser import COLUMNS, LinearDenoiserConfig, Model
+from recombine.runs.identity.linear_denoiser import COLUMNS, LinearDenoiserConfig, Model
 
 SPREADS = ((0.05, 0.05), (0.3, 0.05), (0.6, 0.05), (1.0, 0.05), (1.2, 0.05), (1.25, 0.05), (1.6, 0.05), (2.0, 0.05))
 """Of the weaker concept, from narrow to wide; conditioned on the value, 1.226 makes both equal."""

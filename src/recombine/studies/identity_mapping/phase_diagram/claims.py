@@ -17,7 +17,7 @@ from recombine.lab.trends import (
     listed_shares,
     rising,
 )
-from recombine.runs.identity_phase import COLUMNS
+from recombine.runs.identity.phase_diagram import COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl

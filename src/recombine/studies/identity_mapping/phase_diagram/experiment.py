@@ -12,7 +12,7 @@ start's scale and sign, the width of U, depth and dimension; whether the analyti
 from __future__ import annotations
 
 from recombine.lab.experiment import Budget, Experiment
-from recombine.runs.identity_phase import COLUMNS, PhaseConfig, Sign
+from recombine.runs.identity.phase_diagram import COLUMNS, PhaseConfig, Sign
 
 GAPS = (1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2.0, 2.5, 3.0)
 SCALES = (0.01, 0.02, 0.04, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56)
