@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 from matplotlib.figure import Figure
 
@@ -58,7 +60,7 @@ def _bars(table: pl.DataFrame, arm: str, color: str) -> Bars:
 
 def _curves(table: pl.DataFrame, arm: str) -> list[Curve]:
     stripes, share = SETS[arm]
-    where = {"stripes": stripes, "share": share, "model": TRAINED, "region": HELD}
+    where: dict[str, Any] = {"stripes": stripes, "share": share, "model": TRAINED, "region": HELD}
     return list(mean_curves(table, "darkest.both", "region", **where).values())
 
 

@@ -60,9 +60,7 @@ def _claims() -> Iterator[Claim]:
             below(
                 if_learnt(code, right(largest, HELD_COORDINATE, "2D", code=code)),
                 0.45,
-                lambda table, code=code: (
-                    f"mean by the fine estimate {mean(fine(HELD_COORDINATE, '2D', code)(table)):.2f}"
-                ),
+            ),
             ),
             check=True,
         )
