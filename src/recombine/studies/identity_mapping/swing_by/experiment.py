@@ -1,10 +1,11 @@
 """Yang et al. 2025, Figs 3, 13, 14 and 17: Swing-by, the loss at the unseen combination that falls, rises and falls.
 
 *Data.* Flows: mu = (1, mu_2), sigma = 0.05 and a coordinate without a concept. Networks: the released data, see
-`runs.identity.swing_by_networks`. *Model.* The exact flow of f = U U^T x with A and with the scripts' A^2, from positive, Gaussian and
-wide Gaussian starts; small networks as released. *Computed.* In how many starts the probe's loss rises, after a fall,
-by more than 0.1% of its largest (networks: 1%); whether the training loss falls all the while; the bump that
-`theory.identity.bump` predicts. *Asked.* How often does it happen, for which gap, start, depth and dimension?
+`runs.identity.swing_by_networks`. *Model.* The exact flow of f = U U^T x with A and with the scripts' A^2, from
+positive, Gaussian and wide Gaussian starts; small networks as released. *Computed.* In how many starts the probe's
+loss rises, after a fall, by more than 0.1% of its largest (networks: 1%); whether the training loss falls all the
+while; the bump that `theory.identity.bump` predicts. *Asked.* How often does it happen, for which gap, start, depth
+and dimension?
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ EXPERIMENT = Experiment(
         "networks, epochs.",
         "The Gaussian start has the standard deviation 0.2; the wide one (64 columns) is scaled so that W(0) is as "
         "large. Unscaled it begins above the identity and bumps even less.",
-        "500 networks a run, where 200 were counted before: S9r compares counts by Fisher's exact test at 0.05 for all twelve, since those before are samples too.",
+        "500 networks a run, where 200 were counted before: S9r compares counts by Fisher's exact test at "
+        "0.05 for all twelve, since those before are samples too.",
         "Rates found before (100 flows, 200 networks a run) are counts too, each with its exact interval.",
         "The counts to compare with give neither width nor signals of the two-layer nets: mu = (2, 4) and rate 0.01 "
         "are taken as in runs 27 and 29, and width 4 as in run 29.",
