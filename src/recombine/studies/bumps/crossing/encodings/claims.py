@@ -61,7 +61,6 @@ def _claims() -> Iterator[Claim]:
                 if_learnt(code, right(largest, HELD_COORDINATE, "2D", code=code)),
                 0.45,
             ),
-            ),
             check=True,
         )
     for claim, says, asked in (("EN2", ONE, HELD_COORDINATE), ("EN4", MEET, BOTH)):
