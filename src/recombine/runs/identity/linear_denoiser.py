@@ -11,6 +11,7 @@ import torch
 from pydantic import Field, model_validator
 
 from recombine.diffusion.schedules import EDMSchedule
+from recombine.runs.identity.rows import row
 from recombine.runs.work import Computation, Row
 from recombine.theory.identity.curves import first_times, retreat, setback
 from recombine.theory.identity.flow import flow, gaussian_start, positive_start
@@ -105,10 +106,10 @@ class LinearDenoiserConfig(Computation):
             limit = -math.log(1 - SHARE) / data.moments()[2]  # of identity mapping, A = E[c c^T]
             for concept in range(2):
                 here = {**named, "concept": concept + 1}
-                yield _row("identity.learning_time", float(limit[concept]), **here)
+                yield row("identity.learning_time", float(limit[concept]), **here)
                 for level, sigma in enumerate(at.sigma.tolist()):
-                    yield _row("level.learning_time", float(times[level, concept]), sigma=sigma, **here)
-                    yield _row("level.condition_used", float(used[level, concept]), sigma=sigma, **here)
+                    yield row("level.learning_time", float(times[level, concept]), sigma=sigma, **here)
+                    yield row("level.condition_used", float(used[level, concept]), sigma=sigma, **here)
 
     # In what is generated
 
@@ -122,8 +123,8 @@ class LinearDenoiserConfig(Computation):
                 when = first_times(times, share, SHARE)
                 for concept in range(2):
                     here = {**named, "model": model, "concept": concept + 1}
-                    yield _row("samples.learning_time", float(when[concept]), **here)
-                    yield _row("samples.final", float(share[-1, concept]), **here)
+                    yield row("samples.learning_time", float(when[concept]), **here)
+                    yield row("samples.final", float(share[-1, concept]), **here)
 
     def _loss(self, data: Clusters, model: Model) -> tuple[Levels, Quadratic]:
         """The levels, and the loss at each of them or of all together."""
@@ -159,7 +160,7 @@ class LinearDenoiserConfig(Computation):
                     for level, sigma in enumerate(self.sigmas()[:-1].tolist()):
                         yield from _retreats(answers[:, :, level], {**here, "sigma": sigma})
                     noisiest, identity = (retreat(share)[..., 0] > 0.05 for share in (answers[:, :, 0], mapped))
-                    yield _row("as_identity", float((noisiest == identity).sum()), **here)
+                    yield row("as_identity", float((noisiest == identity).sum()), **here)
 
     def _identity(self, start: Tensor, times: Tensor, data: Clusters, gap: float) -> Tensor:
         """f(xhat) of the tied identity map, A = E[c c^T].  # [T, n, 2]"""
@@ -186,7 +187,7 @@ class LinearDenoiserConfig(Computation):
         """One layer: from zero, and from K(0) = U U^T."""
         at, loss = self._loss(data, model)
         share = self._generated(learn(loss, torch.zeros_like(loss.cross), times), at, model, gap)[:, None]  # [T, 1, 2]
-        yield _row("retreat.from_zero", float(retreat(share)[0, 0]), **named)
+        yield row("retreat.from_zero", float(retreat(share)[0, 0]), **named)
         yield from self._shown(share, times, named)
         begun = [torch.nn.functional.pad(part @ part.mT, (3, 0)) for part in self._parts(start, model)]  # (0, U U^T)
         made = [self._generated(learn(loss, theta, times), at, model, gap) for theta in begun]
@@ -200,7 +201,7 @@ class LinearDenoiserConfig(Computation):
     def _counted(self, share: Tensor, times: Tensor, gap: float, named: Row) -> Iterator[Row]:
         yield from _retreats(share, named)
         lost = ((share - 1) * _vector(1.0, gap)).square().sum(-1) / 2  # [T, n]
-        yield _row("setbacks", float((setback(lost) > 1e-3 * lost.amax(0)).sum()), **named)
+        yield row("setbacks", float((setback(lost) > 1e-3 * lost.amax(0)).sum()), **named)
         yield from self._shown(share, times, named)
 
     def _shown(self, share: Tensor, times: Tensor, named: Row) -> Iterator[Row]:
@@ -210,21 +211,17 @@ class LinearDenoiserConfig(Computation):
             for moment in [*range(fine), *range(fine, len(times), 10)]:
                 for concept in range(2):
                     value, time = float(share[moment, number, concept]), float(times[moment])
-                    yield _row("share", value, number=number, time=time, concept=concept + 1, **named)
+                    yield row("share", value, number=number, time=time, concept=concept + 1, **named)
 
 
 def _retreats(share: Tensor, named: Row) -> Iterator[Row]:
     """How many starts lose more of the weaker concept again. share [T, n, 2]."""
     lost = retreat(share)[..., 0]
-    yield _row("starts", float(len(lost)), **named)
+    yield row("starts", float(len(lost)), **named)
     for threshold in THRESHOLDS:
-        yield _row("retreats", float((lost > threshold).sum()), threshold=threshold, **named)
-    yield _row("retreat.median", float(lost.median()), **named)
+        yield row("retreats", float((lost > threshold).sum()), threshold=threshold, **named)
+    yield row("retreat.median", float(lost.median()), **named)
 
 
 def _vector(*values: float) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
-
-
-def _row(instrument: str, value: float, **columns: object) -> Row:
-    return {"instrument": instrument, "value": None if math.isnan(value) else value, **columns}

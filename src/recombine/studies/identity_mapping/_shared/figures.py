@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,3 +55,14 @@ def share_bars(axes: Axes, places: Sequence[float], shares: Sequence[tuple[int, 
     for place, share, up in zip(places, found, reach[1], strict=True):
         text = f"{100 * share:.1f}%" if share < 0.1 else f"{100 * share:.0f}%"
         axes.annotate(text, (place, share + up), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=12)
+
+
+def share_line(
+    axes: Axes, series: Mapping[float, tuple[int, int]], color: str, label: str, hollow: bool = False,
+    width: float = 2.6,
+) -> None:  # fmt: skip
+    """Shares along an axis with their exact intervals; a hollow line is dashed and has open marks."""
+    found, bars = whiskers(list(series.values()))
+    axes.errorbar(list(series), found, bars, color=color, marker="o", markersize=8, capsize=4, linewidth=width,
+                  elinewidth=2, label=label, linestyle=(0, (5, 1.5)) if hollow else "-",
+                  markerfacecolor="white" if hollow else color)  # fmt: skip

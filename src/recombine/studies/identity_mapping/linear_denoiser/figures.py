@@ -15,8 +15,8 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, one_legend
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.table import curves, select
-from recombine.lab.trends import Series, share
-from recombine.studies.identity_mapping._shared.figures import whiskers
+from recombine.lab.trends import share
+from recombine.studies.identity_mapping._shared.figures import share_line
 from recombine.studies.identity_mapping.linear_denoiser.claims import ends, levels_at, pairs, retreats
 
 WEAK, STRONG = SERIES_COLORS[5], SERIES_COLORS[4]
@@ -193,7 +193,7 @@ def _draw_noise(axes: Axes, table: pl.DataFrame) -> None:
         return empty_panel(axes, "not computed: separate levels")
     for gap, series in found.items():
         if series:
-            _points(axes, series, GAP_SHADES[gap], f"gap {gap:g}")
+            share_line(axes, series, GAP_SHADES[gap], f"gap {gap:g}")
             if counted := retreats(table, "identity").get(gap):
                 ends = [max(series) * 1.3, max(series) * 3]
                 axes.plot(ends, [share(counted)] * 2, color=GAP_SHADES[gap], linewidth=6, solid_capstyle="butt")
@@ -212,18 +212,12 @@ def _draw_gaps(axes: Axes, table: pl.DataFrame, what: str, title: str) -> None:
     for model, series in shown.items():
         if series:
             name, color = MODELS[model]
-            _points(axes, series, color, name, 7.0 if model == "identity" else 2.6)  # samples with the best M lie on it
+            share_line(axes, series, color, name, width=7.0 if model == "identity" else 2.6)  # "best" lies on it
     if one_layer := retreats(table, "edm", what, layers=1):
-        _points(axes, one_layer, INK, "one layer, same K(0)")
+        share_line(axes, one_layer, INK, "one layer, same K(0)")
     for gap, counted in retreats(table, "edm", what, start="gaussian").items():
         axes.plot([gap], [share(counted)], "D", color=MODELS["edm"][1], markerfacecolor="white", markersize=11,
                   label="Gaussian U, inside EDM")  # fmt: skip
     axes.set_xlabel("gap, $\\mu_2 / \\mu_1$")
     accuracy_axis(axes, "share of starts")
     return None
-
-
-def _points(axes: Axes, series: Series, color: str, name: str, width: float = 2.6) -> None:
-    found, bars = whiskers(list(series.values()))
-    axes.errorbar(list(series), found, bars, color=color, marker="o", markersize=8, capsize=4, linewidth=width,
-                  elinewidth=2, label=name)  # fmt: skip

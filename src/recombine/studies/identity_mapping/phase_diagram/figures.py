@@ -19,7 +19,7 @@ from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.table import select
 from recombine.lab.trends import Counts, Series, share
-from recombine.studies.identity_mapping._shared.figures import whiskers
+from recombine.studies.identity_mapping._shared.figures import share_line
 from recombine.studies.identity_mapping.phase_diagram.claims import (
     BASE,
     GRID,
@@ -166,11 +166,7 @@ def _draw_lines(axes: Axes, lines: list[Line], xlabel: str, title: str) -> bool:
         empty_panel(axes, f"not counted: {xlabel}")
         return False
     for line in lines:
-        found, bars = whiskers(list(line.series.values()))
-        color = SERIES_COLORS[line.color]
-        axes.errorbar(list(line.series), found, bars, color=color, marker="o", markersize=8, capsize=4, linewidth=2.6,
-                      label=line.label, linestyle=(0, (5, 1.5)) if line.open else "-",
-                      markerfacecolor="white" if line.open else color)  # fmt: skip
+        share_line(axes, line.series, SERIES_COLORS[line.color], line.label, line.open)
     axes.set_title(title)
     axes.set_xlabel(xlabel)
     accuracy_axis(axes, "share that bumps")
