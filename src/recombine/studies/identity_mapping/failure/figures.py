@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from recombine.lab.claims import NotMeasured
 from recombine.lab.experiment import Drawing
+from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.studies.identity_mapping._shared.figures import ARMS, draw_quantiles, one_curve
 from recombine.studies.identity_mapping._shared.flow_claims import count, values
@@ -56,10 +57,11 @@ def _flows(table: pl.DataFrame, config: FailureConfig) -> Figure:
 
 def _runs(table: pl.DataFrame, config: FailureConfig) -> Figure:
     with house_style():
-        drawing = Figure(figsize=(14, 6.5), layout="constrained")
+        drawing = Figure(figsize=(14, 7), layout="constrained")
         for axes, (arm, name) in zip(drawing.subplots(1, 2, sharey=True), ARMS.items(), strict=True):
             _draw_runs(axes, table, arm, config)
             axes.set_title(f"Euler on W, {name}")
+        one_legend(drawing, drawing.axes[0])
         put_caption(drawing, f"Euler's runs at the end of the paper's figure and later; n = {config.starts}, seed 0.")
     return drawing
 
@@ -117,7 +119,6 @@ def _draw_runs(axes: Axes, table: pl.DataFrame, arm: str, config: FailureConfig)
                 axes.text(place, base + heights[part] / 2, str(heights[part]), ha="center", va="center", color="white")
             base += heights[part]
     axes.set_xticks(range(len(bars)), [f"step {eta:g}\n{moments[at]}" for eta, at in bars])
-    axes.set(ylabel="starts", ylim=(0, 1.45 * config.starts))
+    axes.set(ylabel="starts", ylim=(0, 1.05 * config.starts))
     axes.grid(axis="x", visible=False)
-    axes.legend(loc="upper center", ncols=2)
     return None
