@@ -31,8 +31,6 @@ FEWEST_SIZES = 4
 
 Needed = dict[int, dict[int, float]]
 """{seed: {pixels: images needed}}; 0 and infinite where it cannot be read."""
-TrainingSet = tuple[str, int, float]
-"""Kind, pixels and share of the bumps."""
 
 
 @dataclass(frozen=True)
@@ -51,25 +49,25 @@ class Accuracy:
         return replace(self, model=NEAREST, judged="place")
 
 
-def accuracies(table: pl.DataFrame, of: Accuracy) -> dict[TrainingSet, BySeed]:
-    """{training set: accuracy at the end}, ascending; share 0 is stripes alone."""
-    rows = select(table, f"darkest.{'both' if of.judged == 'place' else 'bump'}", model=of.model, kind=of.kind)
-    found: dict[TrainingSet, BySeed] = {}
-    parts = rows.partition_by("kind", "pixels", "share", as_dict=True)
-    for (kind, pixels, share), part in sorted(parts.items()):
-        held = at_end(part, region=HELD_OUT, instrument=part["instrument"][0])
+def accuracies(table: pl.DataFrame, of: Accuracy) -> dict[tuple[int, float], BySeed]:
+    """{(pixels, share of the bumps): accuracy at the end}, ascending; share 0 is stripes alone."""
+    instrument = f"darkest.{'both' if of.judged == 'place' else 'bump'}"
+    parts = select(table, instrument, model=of.model, kind=of.kind).partition_by("pixels", "share", as_dict=True)
+    found: dict[tuple[int, float], BySeed] = {}
+    for (pixels, share), part in sorted(parts.items()):
+        held: BySeed = at_end(part, instrument, region=HELD_OUT)
         if of.labels == "all":  # the two regions weighed alike on every canvas
-            seen = at_end(part, region=SEEN, instrument=part["instrument"][0])
+            seen = at_end(part, instrument, region=SEEN)
             held = {seed: (1 - HELD) * seen[seed] + HELD * held[seed] for seed in seen if seed in held}
         if held:
-            found[str(kind), int(pixels), float(share)] = held
+            found[int(pixels), float(share)] = held
     return found
 
 
 def responses(table: pl.DataFrame, of: Accuracy) -> dict[int, dict[int, dict[int, float]]]:
     """{pixels: {seed: {images of bumps: accuracy at the end}}}, of training sets with bumps."""
     found: dict[int, dict[int, dict[int, float]]] = {}
-    for (_, pixels, share), values in accuracies(table, of).items():
+    for (pixels, share), values in accuracies(table, of).items():
         for seed, value in sorted(values.items()):
             if share:
                 found.setdefault(pixels, {}).setdefault(seed, {})[bumps(pixels, share)] = value
@@ -78,7 +76,7 @@ def responses(table: pl.DataFrame, of: Accuracy) -> dict[int, dict[int, dict[int
 
 def stripes_alone(table: pl.DataFrame, of: Accuracy) -> dict[int, BySeed]:
     """{pixels: accuracy} of models that were trained on no bump."""
-    return {pixels: values for (_, pixels, share), values in accuracies(table, of).items() if not share}
+    return {pixels: values for (pixels, share), values in accuracies(table, of).items() if not share}
 
 
 def needed(response: Mapping[int, float], level: float = LEVEL) -> float:
@@ -139,13 +137,9 @@ def right_are_bumps(table: pl.DataFrame) -> Judgement:
     """Of the samples whose darkest pixel is right, those that show a bump, in the training set where it is least."""
     place, bump = accuracies(table, Accuracy(WITH)), accuracies(table, Accuracy(WITH, judged="bump"))
     shares = {
-        f"N = {pixels}, {bumps(pixels, share)} bumps": {
-            seed: drawn[seed] / place[kind, pixels, share][seed]
-            for seed in drawn
-            if place[kind, pixels, share].get(seed)
-        }
-        for (kind, pixels, share), drawn in bump.items()
-        if share and (kind, pixels, share) in place
+        f"N = {of[0]}, {bumps(*of)} bumps": {s: drawn[s] / place[of][s] for s in drawn if place[of].get(s)}
+        for of, drawn in bump.items()
+        if of[1] and of in place
     }
     name = least(shares, "what is drawn was not measured apart from where it is drawn")
     return judge_above(list(shares[name].values()), 0.9, f"least for {name}")
