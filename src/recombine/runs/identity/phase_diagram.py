@@ -136,8 +136,8 @@ class PhaseConfig(Computation):
         times, weights = flow(start, a, step, steps, keep=math.ceil(steps / self.moments_kept))  # [K], [K, n, d, d]
         rows: list[Row] = []
         for number, cell in enumerate(cells):
-            own = slice(number * self.starts, (number + 1) * self.starts)
-            part = weights[:, own]
+            mine = slice(number * self.starts, (number + 1) * self.starts)
+            part = weights[:, mine]
             predicted = None
             if bool((part[0].diagonal(dim1=1, dim2=2)[:, :2] < 1).all()):  # the analytic curve is for small starts
                 predicted = predicted_bump(part[0], a, probe, times, self.threshold).bump
@@ -173,12 +173,12 @@ class PhaseConfig(Computation):
         """What is counted over the starts of a cell."""
         errors = (answers - self.moments(cell)[1]).square() / 2
         probed = errors.sum(-1)
-        found, seen = descents(probed, self.threshold), descents(errors[..., :2].sum(-1), self.threshold)
+        found, of_concepts = descents(probed, self.threshold), descents(errors[..., :2].sum(-1), self.threshold)
         helped = first[:, 0, 1] + first[:, 1, 0] > 0  # the minor of both concepts is positive
         counts = {
             "flows": float(self.starts),
             "bumps": float(found.bump.sum()),
-            "bumps.concepts": float(seen.bump.sum()),  # without what the idle coordinates answer
+            "bumps.concepts": float(of_concepts.bump.sum()),  # without what the idle coordinates answer
             "bumps.helped": float((found.bump & helped).sum()),
             "rises": float((trained.diff(dim=0).amax(0) > RIPPLE * trained[0]).sum()),
             "unfinished": float((probed[-1] > 0.01 * probed.amax(0)).sum()),

@@ -1,4 +1,4 @@
-"""Numbers of the findings that take more than a look into the table."""
+"""Numbers of the findings that take more than one value of the table."""
 
 from __future__ import annotations
 
