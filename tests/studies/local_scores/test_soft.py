@@ -18,7 +18,7 @@ from recombine.studies import EXPERIMENTS
 from recombine.studies.local_scores._shared.label_recall import beyond
 from recombine.studies.local_scores.locality.claims import CHANCE, GRADIENT, REMOVED
 from recombine.studies.local_scores.soft.claims import LOCAL, soft_arm, weights
-from support.pictures import heights, legend, render, words
+from support.pictures import legend, render, words
 
 LENGTH, EXPERIMENT = EXPERIMENTS["local-scores/length"], EXPERIMENTS["local-scores/soft"]
 COUNTS = (1, 2, 3, 4, 6, 8, 12)
@@ -138,7 +138,7 @@ def test_the_figure_shows_every_weight_and_is_drawn_from_any_part() -> None:
     figure = EXPERIMENT.draw(table_of(HELPED), config)["figure"].figure
     assert legend(figure.axes[0]) == ["weight 0", "weight 0.1", "weight 1", "weight 10", "Exp 2L"]
     assert "n = 5 seeds" in words(figure)
-    assert heights(figure.axes[3].lines[0]).tolist() == [2, 3, 6, 8]  # K_max
+    assert len(figure.axes) == 3
     part = EXPERIMENT.draw(table_of({1: (3, 0.5)}, seeds=1).filter(pl.col("instrument") == RECALL), config)
     assert "not measured" in words(part["figure"].figure)
     assert render(part["figure"].figure)

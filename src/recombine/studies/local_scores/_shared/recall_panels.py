@@ -21,7 +21,7 @@ from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import draw_mean
 from recombine.lab.report.kit.style import empty_panel
 from recombine.lab.table import Curve
-from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, recall_by_count
+from recombine.studies.local_scores._shared.label_recall import HEADLINE, Measure, arm_of, recall_by_count
 from recombine.studies.local_scores.length.arms import TRAINED
 from recombine.studies.local_scores.length.claims import CHANNEL, FIXED, LINEAR, MULTIPLIED
 
@@ -52,6 +52,18 @@ def over_count(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> lis
         except NotMeasured:
             continue
     return [(np.array(list(curve)), np.array(list(curve.values()))) for curve in found]
+
+
+def swept(table: pl.DataFrame, arms: Mapping[float, str], measure: Measure) -> list[Curve]:
+    """Of each seed: a measure over whatever arms differ in, {value: arm}, where it was measured."""
+    found: dict[int, dict[float, float]] = {}
+    for at, arm in arms.items():
+        try:
+            for seed, value in measure(table, arm).items():
+                found.setdefault(seed, {})[at] = value
+        except NotMeasured:
+            continue
+    return [(np.array(list(curve)), np.array(list(curve.values()))) for curve in found.values()]
 
 
 def curve_panel(

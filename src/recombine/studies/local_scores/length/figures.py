@@ -19,9 +19,7 @@ from recombine.instruments.scenes.counting import (
     RECALL_CLOSE,
     RECALL_ISOLATED,
     STRICT,
-    k_max,
 )
-from recombine.lab.claims import NotMeasured
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.curves import band_caption
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
@@ -30,7 +28,6 @@ from recombine.studies.local_scores._shared.label_recall import (
     HEADLINE,
     arm_of,
     longest,
-    recall_by_count,
     values_of,
 )
 from recombine.studies.local_scores._shared.recall_panels import (
@@ -61,9 +58,7 @@ LINES = (
 def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     """Recall over the number of labels for every experiment, K_max, isolated and close labels, and other rules."""
     figures = {
-        "figure": Drawing(
-            recall_over_count(table), "Label recall over the number of labels, and K_max, for each training set."
-        ),
+        "figure": Drawing(recall_over_count(table), "Label recall over the number of labels, for each training set."),
         "rules": Drawing(
             rules(table), "Images with an object at every label, numbers of objects, and K_max by four rules."
         ),
@@ -78,41 +73,35 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
 
 
 def recall_over_count(table: pl.DataFrame) -> Figure:
-    """A panel for each training set, and one of K_max."""
+    """A panel for each training set."""
     measured = set(table["arm"].unique())
     sets = [o for o in sorted(TRAINED) if any(arm_of(name, o) in measured for name in EXPERIMENTS)]
     with house_style():
-        figure = Figure(figsize=(13, 9.6 if len(sets) > 1 else 5.4), layout="constrained")
-        panels = figure.subplots(2 if len(sets) > 1 else 1, 2, squeeze=False).ravel()
-        for axes in panels[len(sets) + 1 :]:
-            axes.set_axis_off()
-        for axes, objects in zip(panels, sets, strict=False):
+        figure = Figure(figsize=(5.2 * max(2, len(sets)), 6), layout="constrained")
+        panels = list(figure.subplots(1, len(sets), squeeze=False)[0])
+        for axes, objects in zip(panels, sets, strict=True):
             name = f"trained on {objects} object" + ("" if objects == "1" else "s")
             recall_panel(axes, table, EXPERIMENTS, objects=objects, name=name)
             axes.axhline(LEAST, color="#404040", linestyle=":", linewidth=1)
-        _longest(panels[len(sets)], table, sets)
-        legend_above(figure, list(panels[: len(sets)]))
+        legend_above(figure, panels)
         put_caption(
             figure,
-            f"Share of labels with an object within 1.5 cells. {LINES} Dotted: {LEAST:g}, the rule of K_max. K_max: "
-            "dots are seeds, bars their means, crosses the paper. On single objects Exps 1 and 2 are the same runs.",
+            f"Share of labels with an object within 1.5 cells. {LINES} Dotted: {LEAST:g}, the rule of K_max. On single "
+            "objects Exps 1 and 2 are the same runs.",
             band_caption(table["seed"].n_unique()),
         )
     return figure
 
 
 def isolated(table: pl.DataFrame) -> Figure:
-    """Isolated and close labels of the paper's experiments, and K_max over the recall that is required."""
-    return _three(
-        table, EXPERIMENTS, (RECALL_ISOLATED, RECALL_CLOSE, None),
-        f"Trained on 1 to 3 objects. Isolated: no other label in the 5 x 5 cells around. {LINES} Right: K_max if "
-        f"another recall than {LEAST:g} (dotted) is required, means over seeds.",
-    )  # fmt: skip
+    """Isolated and close labels of the paper's experiments."""
+    caption = f"Trained on 1 to 3 objects. Isolated: no other label in the 5 x 5 cells around. {LINES}"
+    return _panels(table, EXPERIMENTS, (RECALL_ISOLATED, RECALL_CLOSE), caption)
 
 
 def controls(table: pl.DataFrame) -> Figure:
     """Networks of one kind that differ in their receptive fields, and the plain Exp 2."""
-    return _three(
+    return _panels(
         table, {"2": EXPERIMENTS["2"], **CONTROLS}, (RECALL, RECALL_ISOLATED, RECALL_CLOSE),
         "Exp 2 trained on 1 to 3 objects, one of them labelled. Linear: each cell depends on the 5 x 5 cells around it "
         "and their labels. Far: on these cells and all labels within 8. Whole: on cells and labels within 8, as large "
@@ -123,21 +112,18 @@ def controls(table: pl.DataFrame) -> Figure:
 
 def variants(table: pl.DataFrame) -> Figure:
     """Labels as a channel, an embedding that multiplies, a list from its first slot on."""
-    return _three(
+    return _panels(
         table, IN_OTHER_WAYS, (RECALL, RECALL_ISOLATED, RECALL_CLOSE),
         "Trained on 1 to 3 objects. Channel: labels as a channel of the image, in 2L of each patch. Multiplied: the "
         f"embedding of a patch's labels multiplies features. Fixed: a list that starts at its first slot. {LINES}",
     )  # fmt: skip
 
 
-def _three(table: pl.DataFrame, colors: Mapping[str, str], instruments: Sequence[str | None], caption: str) -> Figure:
+def _panels(table: pl.DataFrame, colors: Mapping[str, str], instruments: Sequence[str], caption: str) -> Figure:
     with house_style():
-        figure = Figure(figsize=(14.5, 5.8), layout="constrained")
-        panels = figure.subplots(1, len(instruments))
+        figure = Figure(figsize=(max(12, 4.9 * len(instruments)), 6), layout="constrained")
+        panels = list(figure.subplots(1, len(instruments)))
         for axes, instrument in zip(panels, instruments, strict=True):
-            if instrument is None:
-                _over_rules(axes, table, colors)
-                continue
             recall_panel(axes, table, colors, instrument)
         legend_above(figure, panels)
         put_caption(figure, caption, band_caption(table["seed"].n_unique()))
@@ -177,7 +163,10 @@ def rules(table: pl.DataFrame) -> Figure:
 
 def _by_rules(axes: Axes, table: pl.DataFrame) -> None:
     """The entries of the paper's table, and K_max by each rule beside them."""
-    axes.set_title("K_max by four rules")
+    first = values_of(table, arm_of("1", HEADLINE), longest)
+    axes.set_title(
+        f"K_max; Exp 1: {np.mean(first):.1f}, paper {PAPER['1', HEADLINE]}" if first else "K_max by four rules"
+    )
     for place, ((name, objects), paper) in enumerate(PAPER.items()):
         axes.plot([place - 0.38, place + 0.38], [paper] * 2, color="#202020", linewidth=2.2, zorder=3)
         for marker, rule in zip(MARKERS, RULES.values(), strict=True):
@@ -191,40 +180,6 @@ def _by_rules(axes: Axes, table: pl.DataFrame) -> None:
     axes.set_xlabel("experiment, objects of a training image")
     axes.set_ylim(-0.5, 12.5)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24), ncols=2, columnspacing=1.0)
-
-
-def _over_rules(axes: Axes, table: pl.DataFrame, colors: Mapping[str, str]) -> None:
-    axes.set_title("K_max by required recall")
-    asked = np.linspace(0.3, 0.98, 69)
-    for name, color in colors.items():
-        try:
-            found = recall_by_count(table, arm_of(name, HEADLINE))
-        except NotMeasured:
-            continue
-        means = [np.mean([k_max(curve, least).steady for curve in found.values()]) for least in asked]
-        axes.plot(asked, means, color=color, linewidth=2.4, label=f"Exp {name}")
-    if not axes.lines:
-        return empty_panel(axes, "not measured")
-    axes.axvline(LEAST, color="#404040", linestyle=":", linewidth=1)
-    axes.set(xlabel="recall that is required", ylabel="K_max", ylim=(-0.5, 12.5), xlim=(asked[0], asked[-1]))
-    return None
-
-
-def _longest(axes: Axes, table: pl.DataFrame, sets: Sequence[str]) -> None:
-    """K_max of every seed; the title has Exp 1 and the paper's number."""
-    first = values_of(table, arm_of("1", HEADLINE), longest)
-    axes.set_title(f"K_max; Exp 1 on 1-3: {np.mean(first):.1f}, paper {PAPER['1', HEADLINE]}" if first else "K_max")
-    for place, objects in enumerate(sets):
-        own = {name: v for name in EXPERIMENTS if (v := values_of(table, arm_of(name, objects), longest))}
-        for i, (name, values) in enumerate(own.items()):
-            at, color = place + (i - (len(own) - 1) / 2) * 0.14, EXPERIMENTS[name]
-            axes.plot([at] * len(values), values, "o", color=color, alpha=0.45, markersize=5)
-            axes.plot([at - 0.05, at + 0.05], [np.mean(values)] * 2, color=color, linewidth=3)
-            if (name, objects) in PAPER:
-                axes.plot([at], [PAPER[name, objects]], "x", color="#202020", markersize=7)
-    axes.set_xticks(range(len(sets)), sets)
-    axes.set_xlabel("objects of a training image")
-    axes.set_ylim(-0.5, 12.5)
 
 
 def shown_with_controls(arm: str) -> str | None:

@@ -15,8 +15,9 @@ from recombine.instruments.locality.evaluation import LocalityProbe
 from recombine.instruments.locality.maps import pixel_map
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import band_caption, draw_mean
-from recombine.lab.report.kit.style import INK, empty_figure, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.style import empty_figure, house_style, put_caption, seeds_text
 from recombine.lab.samples import Samples
 from recombine.lab.table import Curve, at_end, curves, select
 from recombine.runs.scenes import ScenesRun
@@ -36,8 +37,7 @@ from recombine.studies.local_scores.locality.claims import (
 TOTAL = "locality.conditions.removed.total"
 MACHINES = {"machine\nlocal": LOCAL_MACHINE, "machine\nglobal": GLOBAL_MACHINE}
 DASHES = {"3L": (0, (4, 2)), "2L linear": (0, (2, 5)), "2L whole": (0, (5, 1.5, 1, 1.5))}  # lines that coincide
-SHADES = (1.0, 0.6, 0.3)  # opacity of the first, second and third bar of an arm
-HATCHES = ("", "//", "..")
+SHOWN = (*COLORS, *IN_OTHER_WAYS)
 Series = dict[str, tuple[dict[str, Any], dict[str, Any]]]  # label: what is drawn, and its chance
 
 
@@ -117,72 +117,51 @@ def over_noise(table: pl.DataFrame) -> Figure:
 
 
 def means(table: pl.DataFrame) -> Figure:
-    """Bars of every experiment and machine: P within 1, 2 and 4 cells, C by three ways, the half radius."""
-    inked = COLORS | IN_OTHER_WAYS
-    named = {
-        "\n".join(f"Exp {name}".rsplit(" ", name.count(" "))): (arm_of(name, HEADLINE), inked[name]) for name in inked
-    }
-    named |= {name: (arm, "#555555") for name, arm in MACHINES.items()}
-    shown = {name: own for name, own in named.items() if at_end(table, PIXELS, arm=own[0], sigma=None)}
-    if not shown:
+    """Bars of every experiment and machine: P within 1, 2 and 4 cells, and C by three ways."""
+    arms = {f"Exp {name}".replace(" ", "\n", 2).replace("\n", " ", 1): arm_of(name, HEADLINE) for name in SHOWN}
+    arms = {name: arm for name, arm in (arms | MACHINES).items() if at_end(table, PIXELS, arm=arm, sigma=None)}
+    if not arms:
         return empty_figure("locality was not measured")
+    radii: Series = {
+        f"within {r} cell" + "s" * (r > 1): ({"instrument": PIXELS, "radius": r},
+                                              {"instrument": f"{PIXELS}.chance", "radius": r})
+        for r in (1, 2, 4)
+    }  # fmt: skip
+    ways = zip(("label removed", "label moved", "gradient to the label"), WAYS.values(), strict=True)
+    by_way: Series = {name: ({"instrument": own}, {"instrument": CHANCE[own]}) for name, own in ways}
     with house_style():
-        figure = Figure(figsize=(max(14, 1.1 * len(shown)), 10.4), layout="constrained")
-        upper, lower = figure.subplots(2, 1)
-        radii: Series = {
-            f"within {r} cell" + "s" * (r > 1): (
-                {"instrument": PIXELS, "radius": r}, {"instrument": f"{PIXELS}.chance", "radius": r}
-            )
-            for r in (1, 2, 4)
-        }  # fmt: skip
-        _bars(upper, table, shown, radii)
-        upper.set_title("pixel locality: share of the gradient to the image")
-        accuracy_axis(upper, "P")
-        for place, (arm, _) in enumerate(shown.values()):
-            if half := at_end(table, "locality.pixels.half radius", arm=arm, sigma=None):
-                text = f"{np.mean(list(half.values())):.1f}"
-                upper.text(place, 1.02, text, ha="center", va="bottom", fontsize=12, color="#555555")
-        upper.set_ylim(0, 1.12)
-        asked = zip(("label removed", "label moved", "gradient to the label"), WAYS.values(), strict=True)
-        _bars(lower, table, shown, {n: ({"instrument": i}, {"instrument": CHANCE[i]}) for n, i in asked})
-        lower.set_title("conditional locality: share of the influence of labels that comes from near ones")
-        accuracy_axis(lower, "C")
-        lower.set_ylim(0, 1.12)
-        for axes in (upper, lower):
+        figure = Figure(figsize=(max(14, 1.2 * len(arms)), 10.4), layout="constrained")
+        for axes, series, title, label in zip(
+            figure.subplots(2, 1), (radii, by_way),
+            ("pixel locality: share of the gradient to the image",
+             "conditional locality: share of the influence of labels that comes from near ones"),
+            ("P", "C"), strict=True,
+        ):  # fmt: skip
+            values = {
+                name: {k: _ends(table, arm, what) for k, (what, _) in series.items()} for name, arm in arms.items()
+            }
+            chance = {
+                name: {k: float(np.mean(level)) for k, (_, by) in series.items() if (level := _ends(table, arm, by))}
+                for name, arm in arms.items()
+            }
+            draw_bars(axes, values, baseline=chance)
+            axes.set_title(title)
+            accuracy_axis(axes, label)
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, handlelength=2.2)
         put_caption(
             figure,
             f"Means over noise levels at the end of training, {seeds_text(table['seed'].n_unique())}: bars are means, "
-            "dots seeds. Dashes: chance, as if all pixels, or all labels, mattered alike. Numbers above: cells within "
-            "which half of the gradient lies. Machines: exact answers of a set of discs with receptive fields of 5 x 5 "
-            "cells and of the whole image; they have no gradient to labels. Channel: labels as a channel of the image "
-            "or patch; multiplied, linear: a patch's labels embedded as those of whole images; far: the same, with "
-            "labels within 8 cells; whole: with a patch as large as the image; fixed: a list from its first slot on.",
+            "whiskers their 95% intervals, dots seeds. Lines across bars: chance, as if all pixels, or all labels, "
+            "mattered alike. Machines: exact answers of a set of discs with receptive fields of 5 x 5 cells and of the "
+            "whole image; they have no gradient to labels. Channel: labels as a channel of the image or patch; "
+            "multiplied, linear: a patch's labels embedded as those of whole images; far: the same, with labels within "
+            "8 cells; whole: with a patch as large as the image; fixed: a list from its first slot on.",
         )
     return figure
 
 
-def _bars(axes: Axes, table: pl.DataFrame, arms: Mapping[str, tuple[str, str]], series: Series) -> None:
-    """A group for each arm, a bar for each of `series`, with its level of chance."""
-    width = 0.8 / len(series)
-    for position, (label, (what, by_chance)) in enumerate(series.items()):
-        style: dict[str, Any] = {
-            "alpha": SHADES[position], "hatch": HATCHES[position], "edgecolor": "white", "linewidth": 0
-        }  # fmt: skip
-        for place, (arm, ink) in enumerate(arms.values()):
-            values = list(at_end(table, arm=arm, sigma=None, **what).values())
-            if not values:
-                continue
-            at = place + (position - (len(series) - 1) / 2) * width
-            axes.bar(at, np.mean(values), 0.92 * width, color=ink, **style)
-            axes.plot([at] * len(values), values, "o", color=INK, markersize=3, alpha=0.55)
-            if level := list(at_end(table, arm=arm, sigma=None, **by_chance).values()):
-                axes.plot([at - 0.46 * width, at + 0.46 * width], [np.mean(level)] * 2, "--", color=INK, linewidth=1.3)
-        axes.bar([0], [0], color="#444444", label=label, **style)
-    axes.plot([], [], "--", color=INK, linewidth=1.3, label="chance")
-    axes.set_xticks(range(len(arms)), list(arms))
-    axes.set_xlim(-0.55, len(arms) - 0.45)
-    axes.grid(False, axis="x")
+def _ends(table: pl.DataFrame, arm: str, what: Mapping[str, Any]) -> list[float]:
+    return list(at_end(table, arm=arm, sigma=None, **what).values())
 
 
 def _levels(table: pl.DataFrame, arm: str, **what: Any) -> list[Curve]:
@@ -193,7 +172,7 @@ def _levels(table: pl.DataFrame, arm: str, **what: Any) -> list[Curve]:
 
 
 def _mean(table: pl.DataFrame, shown: Mapping[str, str], **what: Any) -> float | None:
-    values = [value for arm in shown.values() for value in at_end(table, arm=arm, sigma=None, **what).values()]
+    values = [value for arm in shown.values() for value in _ends(table, arm, what)]
     return float(np.mean(values)) if values else None
 
 

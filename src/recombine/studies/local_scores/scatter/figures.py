@@ -18,12 +18,11 @@ from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.style import INK, empty_figure, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import at_end
 from recombine.studies.local_scores._shared.recall_panels import COLORS
-from recombine.studies.local_scores.locality.claims import CHANCE, GRADIENT, REMOVED
+from recombine.studies.local_scores.locality.claims import CHANCE, REMOVED
 from recombine.studies.local_scores.scatter.claims import MODELS, Point, points, rank_correlation, seed_interval
 
 MARKERS = {"1": "o", "1-3": "s", "1-5": "^"}
 SIZES = (4.0, 10.0)  # of the first and the last checkpoint
-WAYS = {REMOVED: "C, label removed", GRADIENT: "C, gradient to the label"}
 ACROSS = {  # how far a model goes
     "labels": "K_max less the number of labels trained on",
     "recall": "recall of 6 to 12 labels, on a scale from chance 0 to 1",
@@ -37,25 +36,23 @@ sheets = no_sheets
 
 def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     """Length generalization over conditional locality."""
-    caption = "Conditional locality over length generalization, models and checkpoints, each measured in two ways."
+    caption = "Conditional locality over length generalization, models and checkpoints, by K_max and by recall."
     return {"figure": Drawing(scatter(table), caption)}
 
 
 def scatter(table: pl.DataFrame) -> Figure:
-    """A row for each way to measure C, a column for each way to say how far a model goes."""
+    """A panel for each way to say how far a model goes."""
     try:
         found = points(table)
     except NotMeasured as reason:
         return empty_figure(str(reason))
     with house_style():
-        figure = Figure(figsize=(14, 11.5), layout="constrained")
-        panels = figure.subplots(len(WAYS), len(ACROSS), sharex="col", sharey=True)
-        for row, (instrument, label) in zip(panels, WAYS.items(), strict=True):
-            for axes, kind in zip(row, ACROSS, strict=True):
-                _panel(axes, table, instrument, kind)
-            row[0].set_ylabel(label)
-        for axes, label in zip(panels[-1], ACROSS.values(), strict=True):
+        figure = Figure(figsize=(14, 7), layout="constrained")
+        panels = figure.subplots(1, len(ACROSS), sharey=True)
+        for axes, (kind, label) in zip(panels, ACROSS.items(), strict=True):
+            _panel(axes, table, kind)
             axes.set_xlabel(label)
+        panels[0].set_ylabel("C, label removed")
         _legend(figure, {point.arm for point in found})
         put_caption(
             figure,
@@ -67,16 +64,13 @@ def scatter(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, table: pl.DataFrame, instrument: str, kind: str) -> None:
-    try:
-        found = [point for point in points(table, instrument) if not math.isnan(point.gain(kind))]
-    except NotMeasured as reason:
-        return empty_panel(axes, str(reason))
+def _panel(axes: Axes, table: pl.DataFrame, kind: str) -> None:
+    found = [point for point in points(table) if not math.isnan(point.gain(kind))]
     if not found:
         return empty_panel(axes, "chance was not measured")
     arms = list(dict.fromkeys(point.arm for point in found))
     exact = list(dict.fromkeys(point.arm for point in found if point.by_construction))
-    chance = [v for arm in sorted(arms) for v in at_end(table, CHANCE[instrument], arm=arm, sigma=None).values()]
+    chance = [v for arm in sorted(arms) for v in at_end(table, CHANCE[REMOVED], arm=arm, sigma=None).values()]
     accuracy_axis(axes, "", float(np.mean(chance)) if chance else None)
     if kind == "recall":
         axes.set_xlim(-0.08, max(0.5, *(point.gain(kind) for point in found)) + 0.08)
