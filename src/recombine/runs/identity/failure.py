@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 
 from recombine.runs.identity.flows import SCRIPTS_TIME, FlowsConfig, steps_for
-from recombine.runs.identity.rows import counts, curve, per_start, spread_over_starts
+from recombine.runs.identity.rows import counts, curve, each_start, spread_over_starts
 from recombine.runs.work import Row
 from recombine.theory.identity.curves import evenly
 from recombine.theory.identity.flow import euler_on_w, flow, probe_loss, stages
@@ -45,7 +45,7 @@ class FailureConfig(FlowsConfig):
         late = ~(escapes <= self.plotted)  # NaN is late
         recovered = int(escapes.isfinite().sum())
         rows = counts({"starts": len(start), "late": int(late.sum()), "recovered": recovered}, way="flow")
-        rows += counts({"followed": self.span}) + per_start("escape", escapes)
+        rows += counts({"followed": self.span}) + each_start("escape", escapes)
         losses = probe_loss(weights, self.probe())  # [T, n]
         kept = evenly(len(times), self.moments_kept)
         rows += spread_over_starts("loss", times[kept], losses[kept], way="flow")

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from recombine.errors import UserError
 from recombine.runs.identity.networks import NetsConfig
-from recombine.runs.identity.rows import counts, per_start, row
+from recombine.runs.identity.rows import counts, each_start, row
 from recombine.runs.work import Row
 from recombine.theory.identity.curves import first_times, spaced
 from recombine.theory.identity.flow import affine, answer, augmented, log_residual_slope, one_layer
@@ -41,7 +41,7 @@ class OrderConfig(NetsConfig):
         paths = self.paths(self.world.probe()[None])
         epochs, answers = paths.epochs, paths.answers[:, :, 0, :2]  # [T], [T, n, 2]
         times = first_times(epochs, answers, LEARNED * targets)  # [n, 2]
-        rows = [each for k in CONCEPTS for each in per_start("time", times[:, k - 1], concept=k)]
+        rows = [each for k in CONCEPTS for each in each_start("time", times[:, k - 1], concept=k)]
         rows += self._curve_rows("answer.median", epochs, answers.median(1).values)
         for start in range(min(self.shown, self.starts)):
             rows += self._curve_rows("answer", epochs, answers[:, start], start=start)
@@ -77,7 +77,7 @@ class OrderConfig(NetsConfig):
         else:
             path = answer(flat.second_moment(), weights, time, probe)
         predicted = first_times(epochs, path, LEARNED * probe)  # [n, 2]
-        return per_start("time.error", (times / predicted - 1).abs().amax(1))
+        return each_start("time.error", (times / predicted - 1).abs().amax(1))
 
     def _exact_rows(self, epochs: Tensor) -> list[Row]:
         """Theorem 4.1, or its affine form, against an integration, entry by entry, with one idle coordinate."""
@@ -98,5 +98,5 @@ class OrderConfig(NetsConfig):
             expected = log_residual_slope(epochs[window], targets[k - 1] - path[window][..., k - 1])
             # Of the form itself in its time: -a_k without a bias.
             rows.append(row("slope", float(expected) / self.time_per_epoch, form=form, concept=k))
-            rows += per_start("slope", measured / expected, concept=k)
+            rows += each_start("slope", measured / expected, concept=k)
         return rows

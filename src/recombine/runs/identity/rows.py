@@ -28,7 +28,7 @@ def counts(numbers: Mapping[str, float], **columns: Any) -> list[Row]:
     return [row(instrument, float(number), **columns) for instrument, number in numbers.items()]
 
 
-def per_start(instrument: str, values: Tensor, **columns: Any) -> list[Row]:
+def each_start(instrument: str, values: Tensor, **columns: Any) -> list[Row]:
     """A number for each start. values [n]."""
     return [row(instrument, value, start=start, **columns) for start, value in enumerate(values.tolist())]
 

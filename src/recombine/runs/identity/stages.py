@@ -9,7 +9,7 @@ from pydantic import Field
 
 from recombine.errors import UserError
 from recombine.runs.identity.flows import FlowsConfig, steps_for
-from recombine.runs.identity.rows import curve, per_start, spread_over_starts
+from recombine.runs.identity.rows import curve, each_start, spread_over_starts
 from recombine.runs.work import Row
 from recombine.theory.identity.curves import along_path
 from recombine.theory.identity.flow import factors_of, flow, motion, probe_loss, stages, terms, training_loss
@@ -62,7 +62,7 @@ class StagesConfig(FlowsConfig):
             moved, printed = motion(factors, a), growth - suppression - noise
             worst = torch.maximum(worst, (moved - 2 * printed).abs().flatten(1).amax(1))
             factor.append((moved * printed).sum((1, 2)) / (printed**2).sum((1, 2)))  # least squares
-        return per_start("error", worst) + per_start("factor", torch.stack(factor).mean(0))
+        return each_start("error", worst) + each_start("factor", torch.stack(factor).mean(0))
 
     def _times(self, times: Tensor, weights: Tensor) -> list[Row]:
         """When each start passes through its stages; the stronger concept is the first."""
@@ -70,4 +70,4 @@ class StagesConfig(FlowsConfig):
         strong, weak = (1, 0) if self.signals[1] > self.signals[0] else (0, 1)
         passed = {"first major": found.majors[:, strong], "minor peak": found.peaks[:, 0],
                   "minor suppressed": found.suppressed[:, 0], "second major": found.majors[:, weak]}  # fmt: skip
-        return [each for stage, when in passed.items() for each in per_start("stage", when, stage=stage)]
+        return [each for stage, when in passed.items() for each in each_start("stage", when, stage=stage)]

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from recombine.errors import UserError
 from recombine.runs.identity.networks import NetsConfig, Paths
-from recombine.runs.identity.rows import per_start, row
+from recombine.runs.identity.rows import each_start, row
 from recombine.runs.work import Row
 from recombine.theory.identity.curves import first_times, spaced
 from recombine.theory.identity.flow import affine
@@ -49,9 +49,9 @@ class TruncationConfig(NetsConfig):
         cut = self.paths(probe[None], self.world.replace(truncated=True)) if any(inside) else whole
         other = self.paths(probe[None], kind="other points")
         for instrument, path in (("shift", cut), ("redrawn", other)):
-            rows += per_start(instrument, (path.answers - whole.answers)[:, :, 0].norm(dim=-1).amax(0) / probe.norm())
+            rows += each_start(instrument, (path.answers - whole.answers)[:, :, 0].norm(dim=-1).amax(0) / probe.norm())
             later = self._times(path) / self._times(whole)  # [n, 2]
-            rows += [each for k in CONCEPTS for each in per_start(f"{instrument}.time", later[:, k - 1], concept=k)]
+            rows += [each for k in CONCEPTS for each in each_start(f"{instrument}.time", later[:, k - 1], concept=k)]
         for name, path in (("whole", whole), ("cut", cut)):
             median = path.answers[:, :, 0, :2].median(1).values  # [T, 2]
             rows += [

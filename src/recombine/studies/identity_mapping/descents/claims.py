@@ -8,7 +8,7 @@ from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
 from recombine.lab.shares import Share, as_before, share_above, share_below, share_rises
 from recombine.lab.table import select
 from recombine.runs.identity.descents import Way
-from recombine.studies.identity_mapping._shared.flow_claims import count
+from recombine.studies.identity_mapping._shared.starts import count
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ import numpy as np
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
 from recombine.lab.shares import Share, all_of, as_before, judge_median, rises
-from recombine.studies.identity_mapping._shared.flow_claims import count, values
+from recombine.studies.identity_mapping._shared.starts import count, values
 
 if TYPE_CHECKING:
     import polars as pl

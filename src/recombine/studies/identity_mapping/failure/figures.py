@@ -13,7 +13,7 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.studies.identity_mapping._shared.figures import ARMS, draw_quantiles, one_curve
-from recombine.studies.identity_mapping._shared.flow_claims import count, values
+from recombine.studies.identity_mapping._shared.starts import count, values
 
 if TYPE_CHECKING:
     import polars as pl

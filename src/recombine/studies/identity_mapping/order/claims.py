@@ -13,7 +13,7 @@ from recombine.lab.claims import Claim, Judgement, NotMeasured, Verdict, verdict
 from recombine.lab.rules import Rule
 from recombine.lab.shares import all_of, judge_median, share_above
 from recombine.lab.statistics import Interval
-from recombine.studies.identity_mapping._shared.flow_claims import per_start, single, summed, those, values
+from recombine.studies.identity_mapping._shared.starts import per_start, single, summed, those, values
 
 if TYPE_CHECKING:
     import polars as pl

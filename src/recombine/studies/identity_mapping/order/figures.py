@@ -20,7 +20,7 @@ from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_pane
 from recombine.lab.statistics import mean_interval
 from recombine.lab.table import Curve
 from recombine.studies.identity_mapping._shared.figures import one_curve
-from recombine.studies.identity_mapping._shared.flow_claims import single
+from recombine.studies.identity_mapping._shared.starts import single
 from recombine.studies.identity_mapping.order.claims import (
     RULE,
     SPREAD,

@@ -9,7 +9,7 @@ import numpy as np
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import between
 from recombine.lab.shares import Share, all_of, share_above
-from recombine.studies.identity_mapping._shared.flow_claims import per_start, those, values
+from recombine.studies.identity_mapping._shared.starts import per_start, those, values
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.lab.table import curves
 from recombine.studies.identity_mapping._shared.figures import ARMS, draw_quantiles
-from recombine.studies.identity_mapping._shared.flow_claims import values
+from recombine.studies.identity_mapping._shared.starts import values
 from recombine.studies.identity_mapping.stages.claims import STAGES
 
 if TYPE_CHECKING:

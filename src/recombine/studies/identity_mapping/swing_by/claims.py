@@ -13,7 +13,7 @@ from recombine.lab.claims import verdict_within as within
 from recombine.lab.rules import Rule
 from recombine.lab.shares import Share, all_of, as_before, judge_median, share_above, share_below, share_rises
 from recombine.lab.statistics import proportion_interval
-from recombine.studies.identity_mapping._shared.flow_claims import count, counted, summed, values
+from recombine.studies.identity_mapping._shared.starts import count, counted, summed, values
 
 if TYPE_CHECKING:
     import polars as pl

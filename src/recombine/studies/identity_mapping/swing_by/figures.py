@@ -12,7 +12,7 @@ from recombine.lab.claims import NotMeasured
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import INK, empty_panel, house_style, put_caption
 from recombine.studies.identity_mapping._shared.figures import ARMS, share_bars, whiskers
-from recombine.studies.identity_mapping._shared.flow_claims import counted
+from recombine.studies.identity_mapping._shared.starts import counted
 from recombine.studies.identity_mapping.swing_by.claims import FLOWS_BEFORE, LEVELS, NETS_BEFORE, NONE, flows, nets
 from recombine.studies.identity_mapping.swing_by.figure_paths import FLOWS, NETWORKS, draw_paths
 

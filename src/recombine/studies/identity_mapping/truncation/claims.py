@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_below
 from recombine.lab.rules import Measure, Rule, between
 from recombine.lab.shares import Share, all_of, judge_median, share_below
-from recombine.studies.identity_mapping._shared.flow_claims import per_start, single, values
+from recombine.studies.identity_mapping._shared.starts import per_start, single, values
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from matplotlib.patches import Circle
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.table import select
-from recombine.studies.identity_mapping._shared.flow_claims import per_start, single, values
+from recombine.studies.identity_mapping._shared.starts import per_start, single, values
 from recombine.studies.identity_mapping.order.figures import path
 from recombine.studies.identity_mapping.truncation.claims import SHIFT, share_inside
 
