@@ -8,37 +8,40 @@ import pytest
 
 from recombine.lab.claims import NotMeasured, judge_all
 from recombine.lab.table import make_table
-from recombine.studies.concept_graphs.blank.claims import ARMS, BLANK, blank_answers, false_share
-from recombine.studies.concept_graphs.blank.experiment import EXPERIMENT
+from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.emergence import experiment as emergence
+from recombine.studies.concept_graphs.measuring.blank.claims import CLAIMS, blank_answers, false_share
 from support import tables
 
+EXPERIMENT = EXPERIMENTS["concept-graphs/blank"]
+
 GRID = (100, 200, 400, 800)
+ARMS = ("continuous", "binary", "joint")
 KINDS = ("none", "several", "other")
 PARTS = {"probe.product": 0.8, "probe.product.none": 0.5, "probe.product.several": 0.1, "probe.product.other": 0.1}
 VALUES = {"shape": ("circle", "triangle"), "color": ("red", "blue"), "size": ("large", "small")}
 
-Answers = Callable[[int], dict[str, float]]
+Answers = Callable[[int], dict[Any, float]]
 """Seed -> the probability that the probes give the second value of each concept on an empty canvas."""
 
 
 def table_of(
-    parts: Callable[[str, int, int], dict[str, float]], seeds: Iterable[int] = range(5), arms: Iterable[str] = ARMS
+    parts: Callable[[str, int, int], dict[Any, float]], seeds: Iterable[int] = range(5), arms: Iterable[str] = ARMS
 ) -> pl.DataFrame:
     """Arm, seed and images seen -> shares of 111; the probes are never fooled in the other classes."""
 
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
         return parts(arm, seed, seen) if node == "111" else dict.fromkeys(PARTS, 0.0) | {"probe.product": 1.0}
 
     return tables.table_of(readings, arms, tables.nodes_of(3), GRID, seeds)
 
 
-def fooled(arm: str, seed: int, seen: int) -> dict[str, float]:
+def fooled(arm: str, seed: int, seen: int) -> dict[Any, float]:
     """Of the eight tenths that the probes call right, five hold nothing, one several objects, one another object."""
     return PARTS
 
 
-def trusted(arm: str, seed: int, seen: int) -> dict[str, float]:
+def trusted(arm: str, seed: int, seen: int) -> dict[Any, float]:
     return dict.fromkeys(PARTS, 0.1) | {"probe.product": 0.8}
 
 
@@ -48,18 +51,18 @@ def canvas(answers: Answers, seeds: Iterable[int] = range(5), arms: Iterable[str
     for seed in seeds:
         second = answers(seed)
         blank = {
-            f"probe.{concept}={value}": chance
+            ("probe.answer", concept, value): chance
             for concept, (one, other) in VALUES.items()
             for value, chance in ((one, 1 - second[concept]), (other, second[concept]))
         }
-        real = {f"probe.{concept}": 1.0 for concept in VALUES}
+        real = {("probe.accuracy", concept): 1.0 for concept in VALUES}
         noise = {name: 1 - chance for name, chance in blank.items()}
         parts.append(tables.calibration({"000": real, "blank": blank, "noise": noise}, arms, (seed,)))
     return pl.concat(parts)
 
 
 def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
-    return tables.judge(BLANK, claim, table)
+    return tables.judge(CLAIMS, claim, table)
 
 
 # The share that is false
@@ -67,30 +70,30 @@ def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
 
 def test_the_share_of_each_kind_by_hand() -> None:
     table = table_of(fooled)
-    assert false_share(table, "joint", ("none",)) == {seed: pytest.approx(5 / 8) for seed in range(5)}
-    assert false_share(table, "joint", ("several", "other"))[0] == pytest.approx(2 / 8)
-    assert false_share(table, "joint", KINDS)[4] == pytest.approx(7 / 8)
+    assert false_share("joint", *("none",))(table) == {seed: pytest.approx(5 / 8) for seed in range(5)}
+    assert false_share("joint", *("several", "other"))(table)[0] == pytest.approx(2 / 8)
+    assert false_share("joint", *KINDS)(table)[4] == pytest.approx(7 / 8)
 
 
 def test_the_share_is_of_all_samples_over_training_not_a_mean_of_shares() -> None:
     """Nothing but blanks while the probes call a tenth right, nothing false once they call all right."""
 
-    def parts(arm: str, seed: int, seen: int) -> dict[str, float]:
+    def parts(arm: str, seed: int, seen: int) -> dict[Any, float]:
         early = seen == GRID[0]
         return dict.fromkeys(PARTS, 0.0) | {"probe.product": 0.1 if early else 1.0, "probe.product.none": 0.1 * early}
 
-    share = false_share(table_of(parts), "continuous", ("none",))[0]
+    share = false_share("continuous", *("none",))(table_of(parts))[0]
     assert share == pytest.approx(0.1 / (0.1 + 3 * 1.0))
 
 
 def test_a_seed_in_which_the_probes_call_nothing_right_has_no_share() -> None:
     table = table_of(lambda arm, seed, seen: dict.fromkeys(PARTS, 0.0) if seed == 1 else PARTS, range(3))
-    assert set(false_share(table, "binary", KINDS)) == {0, 2}
+    assert set(false_share("binary", *KINDS)(table)) == {0, 2}
 
 
 def test_an_arm_that_was_not_measured_is_said() -> None:
-    with pytest.raises(NotMeasured, match="arm joint was not measured"):
-        false_share(table_of(fooled, arms=("continuous",)), "joint", KINDS)
+    with pytest.raises(NotMeasured, match="arm joint node 111 was not measured"):
+        false_share("joint", *KINDS)(table_of(fooled, arms=("continuous",)))
 
 
 # B1, B2, B2b
@@ -153,7 +156,7 @@ def test_a_part_that_was_not_measured_is_undecided_with_a_reason(missing: str) -
 # B3: what the probes say of an empty canvas
 
 
-def small_blue_triangle(seed: int) -> dict[str, float]:
+def small_blue_triangle(seed: int) -> dict[Any, float]:
     return {"shape": 0.9, "color": 0.7, "size": 0.6}
 
 
@@ -194,7 +197,7 @@ def test_probes_that_were_not_asked_are_undecided() -> None:
 
 
 def test_an_empty_table_decides_nothing() -> None:
-    for answer in judge_all(BLANK, make_table([]), "s", "e", "smoke"):
+    for answer in judge_all(CLAIMS, make_table([], EXPERIMENT.columns), "s", "e", "smoke"):
         assert tables.undecided(answer)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,13 +15,10 @@ from matplotlib.figure import Figure
 from recombine.lab.experiment import Experiment
 from recombine.lab.report.kit.style import DISTANCE_COLORS
 from recombine.lab.table import make_table
+from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.adversarial import experiment as adversarial
 from recombine.studies.concept_graphs.adversarial.claims import TRAINED
-from recombine.studies.concept_graphs.blank import experiment as blank
-from recombine.studies.concept_graphs.conditioning import experiment as conditioning
-from recombine.studies.concept_graphs.faces import experiment as faces
-from recombine.studies.concept_graphs.frequency import experiment as frequency
-from recombine.studies.concept_graphs.frequency.claims import LEVEL, SEEN
+from recombine.studies.concept_graphs.frequency.claims import ITSELF, LEVEL
 from recombine.studies.concept_graphs.signal import experiment as signal
 from recombine.studies.concept_graphs.toy import experiment as toy
 from support import tables
@@ -39,14 +37,17 @@ def learned(seen: float, at: float, seed: int, low: float = 0.0, high: float = 0
 def adversarial_table(seeds: int) -> pl.DataFrame:
     """Small circles come out as triangles; fine-tuning alone forgets, mixing keeps."""
 
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
         new, alone = arm.removesuffix("-mixed"), not arm.endswith("-mixed")
-        shares: dict[str, float] = {}
+        shares: dict[Any, float] = {}
         for place, (concept, values) in enumerate(VALUES.items()):
             asked = int(node[place])
             wrong = 0.8 if node in ("001", "011") and concept == "shape" else 0.1 if node in TRAINED else 0.35
             right = 0.93 - wrong + 0.01 * seed
-            shares |= {f"reader.{concept}={values[asked]}": right, f"reader.{concept}={values[1 - asked]}": wrong}
+            shares |= {
+                ("reader.answer", concept, values[asked]): right,
+                ("reader.answer", concept, values[1 - asked]): wrong,
+            }
         if arm == adversarial.BASE:
             accuracy = learned(seen, 15_000, seed) if node in TRAINED else 0.1
         elif node == new:
@@ -61,36 +62,36 @@ def adversarial_table(seeds: int) -> pl.DataFrame:
         return 0 if node in TRAINED else 1
 
     arms = (adversarial.BASE, *(f"{new}{mark}" for new in adversarial.CLASSES for mark in ("", "-mixed")))
-    return tables.table_of(readings, arms, tables.nodes_of(3), GRID, range(seeds), far)
+    return rows_for("adversarial", readings, arms, tables.nodes_of(3), GRID, range(seeds), distance=far)
 
 
 def signal_table(seeds: int) -> pl.DataFrame:
     """In every arm another concept of 111 is last."""
 
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
         times = {"shape": 60_000, "color": 25_000, "size": 12_000}
         times |= {"weak-color": {"color": 140_000}, "weak-size": {"size": 120_000}}.get(arm, {})
-        return {f"reader.{concept}": learned(seen, at, seed, 0.45) for concept, at in times.items()}
+        return {("reader.accuracy", concept): learned(seen, at, seed, 0.45) for concept, at in times.items()}
 
-    return tables.table_of(readings, signal.ARMS, tables.nodes_of(3), GRID, range(seeds))
+    return rows_for("signal", readings, signal.ARMS, tables.nodes_of(3), GRID, range(seeds))
 
 
 def frequency_table(seeds: int) -> pl.DataFrame:
     """Colour needs about ten images, shape about thirty, unseen classes more; fixed frequencies a little fewer."""
 
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
         concept, number, *even = arm.split("-")
-        at = {"color": 6, "shape": 20}[concept] * (1 if node in SEEN[concept] else 3 if node != "111" else 8)
-        return {f"reader.{concept}": learned(int(number), at / (2 if even else 1), seed, 0.04, steep=2.0)}
+        at = {"color": 6, "shape": 20}[concept] * (1 if node in ITSELF[concept] else 3 if node != "111" else 8)
+        return {("reader.accuracy", concept): learned(int(number), at / (2 if even else 1), seed, 0.04, steep=2.0)}
 
-    arms = tables.runs_of(frequency.EXPERIMENT, "full")
-    return tables.table_of(readings, arms, tables.nodes_of(3), (60_000, 120_000), range(seeds))
+    arms = tables.runs_of(EXPERIMENTS["concept-graphs/frequency"], "full")
+    return rows_for("frequency", readings, arms, tables.nodes_of(3), (60_000, 120_000), range(seeds))
 
 
 def blank_table(seeds: int) -> pl.DataFrame:
     """With a joint embedding all that the probes call right is empty; elsewhere a part of it, early."""
 
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
         probe = learned(seen, 12_000, seed, 0.05)
         right = 0.0 if arm == "joint" else learned(seen, 60_000, seed)
         rest = max(0.0, probe - right)
@@ -110,7 +111,7 @@ def blank_table(seeds: int) -> pl.DataFrame:
     for seed in range(seeds):
         answers = {
             canvas: {
-                f"probe.{concept}={value}": chance - 0.01 * seed if place else 1 - chance + 0.01 * seed
+                ("probe.answer", concept, value): chance - 0.01 * seed if place else 1 - chance + 0.01 * seed
                 for (concept, values), chance in zip(VALUES.items(), second, strict=True)
                 for place, value in enumerate(values)
             }
@@ -121,35 +122,42 @@ def blank_table(seeds: int) -> pl.DataFrame:
 
 
 def conditioning_table(seeds: int) -> pl.DataFrame:
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
-        told, entry, *plain = arm.split("-")
-        ease = {"continuous": 1.0, "binary": 0.7, "masked": 0.85}[told]
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
+        conditions, entry, *plain = arm.split("-")
+        ease = {"continuous": 1.0, "binary": 0.7, "masked": 0.85}[conditions]
         ease *= {"sum": 1.0, "added": 0.85, "joint": 0.15}[entry] * (0.93 if plain else 1.0)
         level = (0.97, 0.8 * ease, 0.5 * ease**2)[tables.from_origin(node)]
         return {"reader.product": max(0.0, level + 0.015 * (seed - 2)), "reader.none": 0.02}
 
-    arms = tables.runs_of(conditioning.EXPERIMENT, "full")
-    return tables.table_of(readings, arms, tables.nodes_of(3), (60_000, 120_000), range(seeds))
+    arms = tables.runs_of(EXPERIMENTS["concept-graphs/conditioning"], "full")
+    return rows_for("conditioning", readings, arms, tables.nodes_of(3), (60_000, 120_000), range(seeds))
 
 
 def faces_table(seeds: int) -> pl.DataFrame:
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
         at = (15_000, 40_000, 90_000)[tables.from_origin(node)]
         return {
             "classifier.product": learned(seen, at, seed, 0.08, 0.8, steep=2.0),
-            "classifier.gender": learned(seen, 8_000 if node[0] == "0" else 25_000, seed, 0.5, 0.96, steep=2.0),
+            ("classifier.accuracy", "gender"): learned(
+                seen, 8_000 if node[0] == "0" else 25_000, seed, 0.5, 0.96, steep=2.0
+            ),
         }
 
-    return tables.table_of(readings, ("continuous",), tables.nodes_of(3), GRID, range(seeds))
+    return rows_for("faces", readings, ("continuous",), tables.nodes_of(3), GRID, range(seeds))
 
 
 def toy_table(seeds: int) -> pl.DataFrame:
     config = toy.ToyConfig(trials=1_000)
     rows = [(seed, row) for seed in range(seeds) for row in config.replace(seeds={"data": seed}).rows()]
-    return make_table(
-        [("s", "e", "toy", seed, row.get("images_seen", 0), row["node"], None, row["instrument"], row["value"])
-         for seed, row in rows]
-    )  # fmt: skip
+    heads = [{"arm": "toy", "seed": seed, "chance": config.chance, **row} for seed, row in rows]
+    return make_table(heads, EXPERIMENTS["concept-graphs/toy"].columns)
+
+
+def rows_for(name: str, readings: tables.Readings, *place: Any, **how: Any) -> pl.DataFrame:
+    """A table of an experiment, with the columns of its arms."""
+    experiment = EXPERIMENTS[f"concept-graphs/{name}"]
+    shared = experiment.arm_columns(experiment.budgets["full"].arms)
+    return tables.table_of(readings, *place, of_arm=lambda arm: shared.get(arm, {}), columns=experiment.columns, **how)
 
 
 @dataclass(frozen=True)
@@ -165,14 +173,24 @@ class Case:
         return {name: drawing.figure for name, drawing in self.experiment.draw(table, config).items()}
 
 
+def case(name: str, table: Callable[[int], pl.DataFrame], shown: tuple[str, ...]) -> Case:
+    return Case(EXPERIMENTS[f"concept-graphs/{name}"], table, shown)
+
+
 CASES = {
-    "adversarial": Case(adversarial.EXPERIMENT, adversarial_table, ("reader.shape=", "reader.product")),
-    "signal": Case(signal.EXPERIMENT, signal_table, ("reader.color",)),
-    "frequency": Case(frequency.EXPERIMENT, frequency_table, ("reader.color",)),
-    "blank": Case(blank.EXPERIMENT, blank_table, ("probe.product", "probe.product.none", "calibration.probe.")),
-    "conditioning": Case(conditioning.EXPERIMENT, conditioning_table, ("reader.product",)),
-    "toy": Case(toy.EXPERIMENT, toy_table, ("P.", "time.", "time.simulated")),
-    "faces": Case(faces.EXPERIMENT, faces_table, ("classifier.product", "classifier.gender")),
+    "adversarial": Case(
+        EXPERIMENTS["concept-graphs/adversarial"], adversarial_table, ("reader.answer", "reader.product")
+    ),
+    "signal": case("signal", signal_table, ("reader.accuracy",)),
+    "frequency": case("frequency", frequency_table, ("reader.accuracy",)),
+    "blank": Case(
+        EXPERIMENTS["concept-graphs/blank"],
+        blank_table,
+        ("probe.product", "probe.product.none", "calibration.probe.answer"),
+    ),
+    "conditioning": case("conditioning", conditioning_table, ("reader.product",)),
+    "toy": case("toy", toy_table, ("probability", "time")),
+    "faces": case("faces", faces_table, ("classifier.product", "classifier.accuracy")),
 }
 
 
@@ -186,20 +204,20 @@ def plausible(name: str) -> dict[str, Figure]:
 def test_a_plausible_table_is_drawn_whole(name: str) -> None:
     for figure in plausible(name).values():
         assert "not measured" not in words(figure)
-        assert "n = 5" in words(figure)
+        assert "n = 5" in " ".join(words(figure).split())
         assert len(render(figure)) > 1_000
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_one_seed_is_drawn_and_counted(name: str) -> None:
     for figure in CASES[name].draw(CASES[name].table(1)).values():
-        assert "n = 1" in words(figure)
+        assert "n = 1" in " ".join(words(figure).split())
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_empty_table_gives_figures_that_say_so(name: str) -> None:
-    for figure in CASES[name].draw(make_table([])).values():
-        assert "not measured" in words(figure) or "no arm was fine-tuned" in words(figure)
+    for figure in CASES[name].draw(make_table([], CASES[name].experiment.columns)).values():
+        assert "not measured" in words(figure)
         render(figure)
 
 
@@ -233,41 +251,36 @@ def test_bars_are_the_shares_that_the_reader_found() -> None:
     assert axes.yaxis_inverted()
     assert [label.get_text() for label in axes.get_yticklabels()][1:3] == [
         "001 circle red small",
-        "010 circle blue large (trained)",
+        "010 circle blue large *",
     ]
 
 
-def test_tuning_alone_is_above_tuning_mixed_and_groups_are_means() -> None:
+def test_tuning_has_a_panel_for_each_class_and_groups_are_means() -> None:
     figure = plausible("adversarial")["tuning"]
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles[:3] == [
-        "001 circle red small, alone",
-        "011 circle blue small, alone",
-        "110 triangle blue large, alone",
-    ]
-    assert all("mixed with the old data" in title for title in titles[3:])
+    assert [axes.get_title(loc="left").partition(":")[0] for axes in figure.axes] == [
+        "001 circle red small", "011 circle blue small", "110 triangle blue large",
+    ]  # fmt: skip
     first, tuned, rest = thick(figure.axes[0])
     assert (first[0] > 0.9, first[-1] < 0.1) == (True, True)
     assert tuned[-1] > 0.9
     assert rest == pytest.approx([0.16] * len(GRID))
+    mixed, _, _ = thick(plausible("adversarial")["tuning-mixed"].axes[0])
+    assert mixed == pytest.approx([0.94] * len(GRID))
 
 
 def test_an_arm_that_is_still_to_come_leaves_its_panel_empty() -> None:
-    figure = CASES["adversarial"].draw(tables.without(adversarial_table(2), arm="011-mixed"))["tuning"]
+    figure = CASES["adversarial"].draw(tables.without(adversarial_table(2), arm="011-mixed"))["tuning-mixed"]
     (axes,) = (axes for axes in figure.axes if "not measured" in words(axes))
-    assert axes.get_title(loc="left") == "011 circle blue small, mixed with the old data"
-
-
-def test_fine_tuning_without_its_beginning_is_drawn() -> None:
-    for figure in CASES["adversarial"].draw(tables.without(adversarial_table(2), arm=adversarial.BASE)).values():
-        assert "not measured" in words(figure)
+    assert axes.get_title(loc="left") == "011 circle blue small"
 
 
 def test_every_arm_has_its_panel_with_the_signals_of_its_world() -> None:
-    figure = CASES["signal"].draw(signal_table(2))["figure"]
-    assert [axes.get_title(loc="left") for axes in figure.axes] == list(signal.ARMS)
-    assert legend(panel(figure, "as-is")) == ["shape (0.073)", "color (0.213)", "size (0.237)"]
-    assert legend(panel(figure, "weak-color"))[1] == "color (0.030)"
+    figure = CASES["signal"].draw(signal_table(2))
+    titles = {name: [axes.get_title(loc="left") for axes in each.axes] for name, each in figure.items()}
+    assert titles["figure"] == ["as-is", "equal", "weak-color", "weak-size"]
+    assert titles["rarity"] == ["as-is", "blue-even", "blue-most"]
+    assert legend(panel(figure["figure"], "as-is")) == ["shape (0.073)", "color (0.213)", "size (0.237)"]
+    assert legend(panel(figure["figure"], "weak-color"))[1] == "color (0.030)"
     assert len(CASES["signal"].draw(signal_table(1).filter(pl.col("arm") == "equal"))["figure"].axes) == 1
 
 
@@ -307,16 +320,16 @@ def test_bands_add_up_to_the_curve_of_the_probes() -> None:
 
 def test_answers_to_nothing_are_the_second_values() -> None:
     figure = plausible("blank")["canvas"]
-    bars = [bar for container in figure.axes[0].containers for bar in container]
+    bars = [bar.get_height() for container in figure.axes[0].containers for bar in container if bar.get_height()]
     assert len(bars) == 9
     named = [text.get_text() for text in figure.legends[0].get_texts()]
     assert named == ["shape = triangle", "color = blue", "size = small"]
-    assert max(bar.get_height() for bar in bars) == pytest.approx(0.999 - 0.02)
+    assert max(bars) == pytest.approx(0.999 - 0.02)
 
 
 def test_every_arm_has_a_mark_at_every_distance() -> None:
     figure = plausible("conditioning")["figure"]
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["continuous", "binary", "masked"]
+    assert [axes.get_title(loc="left").partition(":")[0] for axes in figure.axes] == ["continuous", "binary", "masked"]
     for axes in figure.axes:
         large = [line for line in axes.lines if line.get_markersize() == 11]
         assert len(large) == 3 * 2 * 3

@@ -9,10 +9,12 @@ import pytest
 
 from recombine.instruments.shapes.reader import calibrate_reader
 from recombine.lab.table import make_table
-from recombine.studies.concept_graphs._shared.claims import FOUR_VARIABLES
-from recombine.studies.concept_graphs.four_variables.experiment import EXPERIMENT
+from recombine.studies import EXPERIMENTS
+from recombine.studies.concept_graphs.four_variables.claims import CLAIMS
 from recombine.worlds.shapes import ShapesWorld
 from support import tables
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/four-variables"]
 
 GRID = tuple(range(100, 2100, 100))
 TIMES = (300, 600, 1200, 1800)  # images seen when the classes of each distance emerge
@@ -35,7 +37,7 @@ def at(*times: float) -> Callable[[int, str], float]:
 
 
 def judge(table: pl.DataFrame) -> dict[str, Any]:
-    return tables.judge(FOUR_VARIABLES, "O11", table)
+    return tables.judge(CLAIMS, "O11", table)
 
 
 @pytest.mark.parametrize("budget", ["smoke", "laptop", "full"])
@@ -51,12 +53,14 @@ def test_sixteen_classes_at_distances_up_to_three(budget: str) -> None:
 
 
 @pytest.mark.parametrize("budget", ["laptop", "full"])
-def test_the_reader_reads_objects_on_both_papers(budget: str) -> None:
+def test_the_reader_is_right_on_both_backgrounds(budget: str) -> None:
     (config,) = tables.runs_of(EXPERIMENT, budget).values()
     assert isinstance(config.world, ShapesWorld)
     rows = calibrate_reader(config.world, per_node=8, seed=0)
     assert {row["value"] for row in rows if row["instrument"] == "calibration.reader.product"} == {1.0}
-    empty = [row for row in rows if row["instrument"] == "calibration.reader.none" and row["node"].startswith("blank")]
+    empty = [
+        row for row in rows if row["instrument"] == "calibration.reader.none" and row["canvas"].startswith("blank")
+    ]
     assert [row["value"] for row in empty] == [1.0, 1.0]
 
 
@@ -117,6 +121,6 @@ def test_a_pair_that_comes_together_is_out_of_order_whatever_never_comes() -> No
 
 
 def test_tables_that_lack_it_are_undecided() -> None:
-    assert tables.undecided(judge(make_table([])))
+    assert tables.undecided(judge(make_table([], EXPERIMENT.columns)))
     other = table_of(at(*TIMES)).with_columns(arm=pl.lit("binary"))
-    assert tables.undecided(judge(other), "reader.product of arm continuous was not measured")
+    assert tables.undecided(judge(other), "at two distances")

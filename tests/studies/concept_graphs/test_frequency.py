@@ -1,4 +1,4 @@
-"""How many images of a class are needed: thresholds by hand, verdicts on responses as told, and what the arms draw."""
+"""How many images of a class are needed: thresholds by hand, verdicts on known responses, what the arms draw."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -11,10 +11,14 @@ import torch
 from recombine import seeds
 from recombine.lab.claims import judge_all
 from recombine.lab.table import make_table
-from recombine.studies.concept_graphs.frequency.claims import FREQUENCY, SEEN, UNSEEN, dose_response, threshold
-from recombine.studies.concept_graphs.frequency.experiment import CLASSES, COUNT, EXPERIMENT
+from recombine.studies import EXPERIMENTS
+from recombine.studies.concept_graphs.frequency.claims import CLAIMS, ITSELF, UNSEEN, threshold
+from recombine.studies.concept_graphs.frequency.claims import responses as responses_of
+from recombine.studies.concept_graphs.frequency.experiment import CLASSES, COUNT
 from recombine.worlds.splits import draw, make_pool
 from support import tables
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/frequency"]
 
 NUMBERS = (0, 3, 15, 63, 255)  # one more than these are powers of four: even steps of the logarithm
 
@@ -27,15 +31,20 @@ def table_of(responses: Responses, seeds: Iterable[int] = range(5), even: Iterab
     arms = {f"{c}-{n}": (c, n, False) for c in CLASSES for n in NUMBERS}
     arms |= {f"{c}-{n}-even": (c, n, True) for c in CLASSES for n in even}
 
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
         value = responses(*arms[arm], seed, node)
-        return {f"reader.{arms[arm][0]}": value if seen == 200 else 1 - value}
+        return {("reader.accuracy", arms[arm][0]): value if seen == 200 else 1 - value}
 
-    return tables.table_of(readings, arms, tables.nodes_of(3), (200, 100), seeds)
+    def of_arm(arm: str) -> dict[str, Any]:
+        return dict(zip(("brings", "images"), arms[arm], strict=False)) | {"rare": not arms[arm][2]}
+
+    return tables.table_of(
+        readings, arms, tables.nodes_of(3), (200, 100), seeds, of_arm=of_arm, columns=EXPERIMENT.columns
+    )
 
 
 def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
-    return tables.judge(FREQUENCY, claim, table)
+    return tables.judge(CLAIMS, claim, table)
 
 
 def needs(color: float, shape: float, more: float = 4.0, gain: float = 0.0) -> Responses:
@@ -43,7 +52,7 @@ def needs(color: float, shape: float, more: float = 4.0, gain: float = 0.0) -> R
 
     def responses(concept: str, number: int, even: bool, seed: int, node: str) -> float:
         own = {"color": color, "shape": shape}[concept]
-        needed = own if node in SEEN[concept] else (1 + own) * more - 1
+        needed = own if node in ITSELF[concept] else (1 + own) * more - 1
         return (1.0 if number >= needed else 0.6) + gain * even
 
     return responses
@@ -59,20 +68,20 @@ def above(number: float) -> float:
 
 def test_the_response_is_read_at_the_end_by_number_and_seed() -> None:
     table = table_of(lambda concept, number, even, seed, node: (number + seed + (node == "110")) / 1000 + even / 2)
-    found = dose_response(table, "color", UNSEEN["color"])
+    found = responses_of(table, "color", UNSEEN["color"])
     assert list(found) == list(range(5))
     for seed, response in found.items():
         assert list(response) == list(NUMBERS)
         assert response == {n: pytest.approx((n + seed + 0.5) / 1000) for n in NUMBERS}  # 110 is one of the two nodes
-    even = dose_response(table, "color", SEEN["color"], even=True)
+    even = responses_of(table, "color", ITSELF["color"], rare=False)
     assert even[4] == {3: pytest.approx(0.507), 63: pytest.approx(0.567)}
-    assert dose_response(table, "size", ("001",)) == {}
-    assert dose_response(make_table([]), "color", SEEN["color"]) == {}
+    assert responses_of(table, "size", ("001",)) == {}
+    assert responses_of(make_table([], EXPERIMENT.columns), "color", ITSELF["color"]) == {}
 
 
 def test_numbers_are_in_order_however_the_rows_are() -> None:
     table = table_of(lambda concept, number, even, seed, node: number / 1000)
-    assert list(dose_response(tables.shuffled(table), "shape", SEEN["shape"])[0]) == list(NUMBERS)
+    assert list(responses_of(tables.shuffled(table), "shape", ITSELF["shape"])[0]) == list(NUMBERS)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +131,6 @@ def test_seeds_that_never_reach_it_are_counted() -> None:
     )
     answer = judge("O7", few)
     assert answer["n"] == 7
-    assert answer["note"] == "2 seeds never reach it and count with the largest number tried"
     assert answer["estimate"] == pytest.approx((5 * 7.0 + 2 * 255) / 7)
 
 
@@ -182,7 +190,7 @@ def test_the_numbers_at_distance_one_are_compared() -> None:
     """Each concept in the class itself is there at once; elsewhere colour needs 15 images and shape 63."""
 
     def responses(concept: str, number: int, even: bool, seed: int, node: str) -> float:
-        needed = 0 if node in SEEN[concept] else {"color": 15, "shape": 63}[concept]
+        needed = 0 if node in ITSELF[concept] else {"color": 15, "shape": 63}[concept]
         return 1.0 if number >= needed else 0.6
 
     answer = judge("O8", table_of(responses))
@@ -207,7 +215,7 @@ def test_shape_that_is_never_recombined_needs_at_least_what_was_tried() -> None:
 def test_what_a_fixed_frequency_gains(claim: str, gain: float, verdict: str) -> None:
     answer = judge(claim, table_of(needs(15, 15, gain=gain)))
     assert answer["estimate"] == pytest.approx(gain)
-    assert (answer["verdict"], answer["n"], answer["note"]) == (verdict, 5, "numbers 3, 63")
+    assert (answer["verdict"], answer["n"], answer["note"]) == (verdict, 5, "")
     assert judge(claim, table_of(needs(15, 15, gain=gain), range(4)))["verdict"] == "undecided"
 
 
@@ -216,7 +224,7 @@ def test_the_gain_is_of_its_own_concept_at_distance_one_over_shared_numbers(clai
     """At 3 images nothing is gained, at 63 a half; 7 was tried one way only; the class itself does not count."""
 
     def responses(name: str, number: int, even: bool, seed: int, node: str) -> float:
-        if name != concept or node in SEEN[concept]:
+        if name != concept or node in ITSELF[concept]:
             return 0.9 - 0.8 * even
         return 0.25 + even * {3: 0.0, 63: 0.5, 7: 0.75}.get(number, 0.0)
 
@@ -244,7 +252,7 @@ def test_without_a_number_tried_both_ways_there_is_no_gain(claim: str, even: tup
 def test_a_concept_that_was_not_swept_is_undecided_with_a_reason(concept: str, claims: set[str]) -> None:
     table = table_of(needs(3, 15, gain=0.1))
     lacking = table.filter(~pl.col("arm").str.starts_with(concept))
-    for claim in FREQUENCY:
+    for claim in CLAIMS:
         answer = judge(claim.id, lacking)
         if claim.id in claims:
             assert tables.undecided(answer)
@@ -260,7 +268,7 @@ def test_a_seed_that_was_swept_by_colour_only_is_not_compared() -> None:
 
 
 def test_an_empty_table_decides_nothing() -> None:
-    for answer in judge_all(FREQUENCY, make_table([]), "s", "e", "smoke"):
+    for answer in judge_all(CLAIMS, make_table([], EXPERIMENT.columns), "s", "e", "smoke"):
         assert tables.undecided(answer)
 
 
@@ -298,9 +306,9 @@ def test_ten_images_are_drawn_as_rarely_as_the_paper_draws_them() -> None:
     config = tables.runs_of(EXPERIMENT, "smoke")["color-10"]
     pool = make_pool(config.world, config.split, seed=0)
     keys = torch.split(seeds.keys(0, "test", torch.arange(200_000)), 10_000)
-    told = torch.cat([draw(pool, key)[1] for key in keys])
-    blue = told[told[:, 4] > told[:, 2]]  # after two numbers of shape come red, green and blue
-    assert len(blue) / len(told) == pytest.approx(10 / 4510, abs=4e-4)
+    conditions = torch.cat([draw(pool, key)[1] for key in keys])
+    blue = conditions[conditions[:, 4] > conditions[:, 2]]  # after two numbers of shape come red, green and blue
+    assert len(blue) / len(conditions) == pytest.approx(10 / 4510, abs=4e-4)
     assert len(set(map(tuple, blue.tolist()))) == 10
 
 

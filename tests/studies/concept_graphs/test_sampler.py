@@ -1,29 +1,41 @@
+from typing import Any
+
 import polars as pl
 import pytest
 
 from recombine.lab.claims import NotMeasured
-from recombine.lab.table import make_table
-from recombine.studies.concept_graphs._shared.claims import audited_cells
+from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.emergence.experiment import SMOKE
-from recombine.studies.concept_graphs.sampler.experiment import EXPERIMENT, FULL, LAPTOP
+from recombine.studies.concept_graphs.measuring.sampler.claims import audited_cells
+from recombine.studies.concept_graphs.measuring.sampler.experiment import FULL, LAPTOP
+from support.tables import table_of
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/sampler"]
 
 
 def table(gap: float) -> pl.DataFrame:
-    rows = []
-    for seed in range(5):
-        for node, distance in (("000", 0), ("011", 1), ("111", 2)):
-            head = ("concept-graphs", "sampler", "continuous", seed, 1000, node, distance)
-            rows += [(*head, "reader.product", 0.5 + gap), (*head, "reader.product@ancestral-500", 0.5)]
-    return make_table(rows)
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
+        return {"reader.product": 0.5 + gap, ("reader.product", None, None, "ancestral-500"): 0.5}
+
+    return table_of(readings, ["continuous"], ("000", "011", "111"), [1000])
 
 
-def test_every_cell_has_both_readings() -> None:
-    cells, name = audited_cells(table(0.1))
-    assert name == "ancestral-500"
+def test_every_cell_is_measured_by_both() -> None:
+    cells = audited_cells(table(0.1))
+    assert set(cells["sampler"]) == {"ancestral-500"}
     assert cells.height == 15
     assert cells["gap"].to_list() == pytest.approx([0.1] * 15)
     with pytest.raises(NotMeasured):
-        audited_cells(table(0.1).filter(pl.col("instrument") == "reader.product"))
+        audited_cells(table(0.1).filter(pl.col("sampler").is_null()))
+
+
+def test_the_note_counts_cells_on_the_same_side_and_arms_are_no_substitute_for_seeds() -> None:
+    """Three seeds in two arms are three seeds, not six."""
+    (claim,) = EXPERIMENT.claims
+    assert "15 of 15 cells" in claim.judge(table(0.2)).note
+    few = table(0.0).filter(pl.col("seed") < 3)
+    both = pl.concat([few, few.with_columns(arm=pl.lit("binary"))])
+    assert (claim.judge(both).verdict, claim.judge(both).n) == ("undecided", 3)
 
 
 @pytest.mark.parametrize(("gap", "verdict"), [(0.0, "holds"), (0.2, "fails"), (-0.2, "fails")])

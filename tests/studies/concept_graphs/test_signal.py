@@ -1,4 +1,4 @@
-"""The verdicts on signal and rarity, from tables in which concepts are as late as they are told; signals by hand."""
+"""The verdicts on signal and rarity, from tables in which concepts are as late as is known; signals by hand."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -10,10 +10,13 @@ import pytest
 
 from recombine.lab.claims import NotMeasured, judge_all
 from recombine.lab.table import make_table
-from recombine.studies.concept_graphs.signal.claims import CONCEPTS, SIGNAL, WEAKEST, last_concepts, lateness
-from recombine.studies.concept_graphs.signal.experiment import ARMS, EXPERIMENT, pixel_signals
+from recombine.studies import EXPERIMENTS
+from recombine.studies.concept_graphs.signal.claims import CLAIMS, CONCEPTS, WEAKEST, last_concepts, lateness
+from recombine.studies.concept_graphs.signal.experiment import ARMS, pixel_signals
 from recombine.worlds.shapes import ShapesWorld
 from support import tables
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/signal"]
 
 GRID = (100, 200, 400, 800, 1600)
 
@@ -24,16 +27,16 @@ Times = Callable[[str, int, str], float]
 def table_of(times: Times, seeds: Iterable[int] = range(5), arms: Iterable[str] = tuple(ARMS)) -> pl.DataFrame:
     """A concept of 111 rises in a line about its mean accuracy; those of other nodes are right from the first."""
 
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
+    def readings(arm: str, seed: int, node: str, seen: int) -> dict[Any, float]:
         step = (GRID.index(seen) - 2) / 100
         late = {concept: times(arm, seed, concept) - step if node == "111" else 0.0 for concept in CONCEPTS}
-        return {f"reader.{concept}": 1 - missing for concept, missing in late.items()}
+        return {("reader.accuracy", concept): 1 - missing for concept, missing in late.items()}
 
     return tables.table_of(readings, arms, ("000", "111", "211"), GRID, seeds)
 
 
 def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
-    return tables.judge(SIGNAL, claim, table)
+    return tables.judge(CLAIMS, claim, table)
 
 
 def by_signal(arm: str, seed: int, concept: str) -> float:
@@ -49,12 +52,13 @@ def by_rarity(arm: str, seed: int, concept: str) -> float:
 
 def test_lateness_is_what_is_missing_on_the_average() -> None:
     readings = dict(zip(GRID, (0.0, 0.0, 0.5, 1.0, 1.0), strict=True))
-    rows = [("s", "e", "as-is", 3, seen, "111", 2, "reader.color", value) for seen, value in readings.items()]
-    rows += [("s", "e", "as-is", seed, 100, "111", 2, "reader.color", float(seed)) for seed in (0, 1)]
-    assert lateness(make_table(rows), "as-is", "color") == {0: 1.0, 1: 0.0, 3: pytest.approx(0.5)}
+    head = {"arm": "as-is", "node": "111", "distance": 2, "instrument": "reader.accuracy", "concept": "color"}
+    rows = [{**head, "seed": 3, "images_seen": seen, "value": value} for seen, value in readings.items()]
+    rows += [{**head, "seed": seed, "images_seen": 100, "value": float(seed)} for seed in (0, 1)]
+    assert lateness("as-is", "color")(make_table(rows, EXPERIMENT.columns)) == {0: 1.0, 1: 0.0, 3: pytest.approx(0.5)}
     for arm, concept in (("as-is", "size"), ("equal", "color")):
-        with pytest.raises(NotMeasured, match=f"{concept} of 111 in arm {arm}"):
-            lateness(make_table(rows), arm, concept)
+        with pytest.raises(NotMeasured, match="was not measured"):
+            lateness(arm, concept)(make_table(rows, EXPERIMENT.columns))
 
 
 def test_the_last_concept_is_found_seed_by_seed() -> None:
@@ -75,7 +79,7 @@ def test_a_seed_that_lacks_a_concept_has_no_last_one() -> None:
     """Seed 1 lacks the concept that is late in the others, seed 2 another."""
     table = table_of(lambda arm, seed, concept: 0.75 if concept == "shape" else 0.5, range(4))
     for seed, concept in ((1, "shape"), (2, "size")):
-        table = table.filter((pl.col("seed") != seed) | (pl.col("instrument") != f"reader.{concept}"))
+        table = table.filter((pl.col("seed") != seed) | (pl.col("concept") != concept))
     assert last_concepts(table, "as-is") == {0: "shape", 3: "shape"}
 
 
@@ -182,16 +186,16 @@ def test_a_seed_is_compared_with_itself(claim: str) -> None:
 )
 def test_what_was_not_measured_is_undecided_with_a_reason(arm: str, concept: str, claims: set[str]) -> None:
     table = table_of(by_signal)
-    lacking = tables.without(table, f"reader.{concept}", arm)
-    for answer in judge_all(SIGNAL, lacking, "s", "e", "full"):
+    lacking = table.filter((pl.col("arm") != arm) | (pl.col("concept") != concept))
+    for answer in judge_all(CLAIMS, lacking, "s", "e", "full"):
         if answer["claim"] in claims:
-            assert tables.undecided(answer, f"{concept} of 111 in arm {arm} was not measured")
+            assert tables.undecided(answer, "was not measured")
         else:
             assert answer["verdict"] == "holds"
 
 
 def test_an_empty_table_decides_nothing() -> None:
-    for answer in judge_all(SIGNAL, make_table([]), "s", "e", "smoke"):
+    for answer in judge_all(CLAIMS, make_table([], EXPERIMENT.columns), "s", "e", "smoke"):
         assert tables.undecided(answer, "was not measured")
 
 
@@ -249,7 +253,7 @@ def test_the_other_arms_are_what_they_are_called() -> None:
         assert sum(w for node, w in weights.items() if node[1] == "1") == pytest.approx(share * sum(weights.values()))
 
 
-def test_the_note_states_the_signals_at_full_size() -> None:
+def test_the_assumptions_state_the_signals_at_full_size() -> None:
     signals = pixel_signals(tables.runs_of(EXPERIMENT, "full")["as-is"].world)
     assert np.round(list(signals.values()), 3).tolist() == [0.073, 0.213, 0.237]
-    assert "shape has 0.073, colour 0.213, size 0.237" in EXPERIMENT.notes[0]
+    assert "shape has 0.073, colour 0.213, size 0.237" in EXPERIMENT.assumptions[0]

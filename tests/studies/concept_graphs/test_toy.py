@@ -12,30 +12,27 @@ import torch
 from matplotlib.figure import Figure
 
 from recombine.errors import UserError
-from recombine.lab.table import curves, make_table
+from recombine.lab.table import curves, make_table, select
 from recombine.settings import override
-from recombine.studies.concept_graphs.toy.claims import KNOWN, TOY
-from recombine.studies.concept_graphs.toy.experiment import EXPERIMENT, ToyConfig
+from recombine.studies import EXPERIMENTS
+from recombine.studies.concept_graphs.toy.claims import CLAIMS, KNOWN, times
+from recombine.studies.concept_graphs.toy.experiment import ToyConfig
 from recombine.theory.emergence import composed_by, learned_at
 from support import tables
 from support.pictures import heights, legend
+
+EXPERIMENT = EXPERIMENTS["concept-graphs/toy"]
 
 SMALL = ToyConfig(trials=2_000, moments=40)
 
 
 def table_from(config: ToyConfig, seeds: int = 5) -> pl.DataFrame:
     """The rows of the computation, as the lab stores them."""
-    rows = [
-        (seed, {"images_seen": 0, "distance": None, **row})
-        for seed in range(seeds)
-        for row in config.replace(seeds={"data": seed}).rows()
-    ]
     return make_table(
-        [
-            ("s", "e", "toy", seed, row["images_seen"], row["node"], row["distance"], row["instrument"], row["value"])
-            for seed, row in rows
-        ]
-    )
+        [{"arm": "toy", "seed": seed, "chance": config.chance, **row} for seed in range(seeds)
+         for row in config.replace(seeds={"data": seed}).rows()],
+        EXPERIMENT.columns,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +41,12 @@ def table() -> pl.DataFrame:
 
 
 def judge(claim: str, table: pl.DataFrame) -> dict[str, Any]:
-    return tables.judge(TOY, claim, table)
+    return tables.judge(CLAIMS, claim, table)
 
 
-def scaled(table: pl.DataFrame, instrument: str, factor: float, node: str | None = None) -> pl.DataFrame:
-    """The table with the values of these instruments multiplied."""
-    here = pl.col("instrument").str.starts_with(instrument)
-    here = here if node is None else here & (pl.col("node") == node)
+def scaled(table: pl.DataFrame, factor: float, **where: Any) -> pl.DataFrame:
+    """The table with the times of these rows multiplied."""
+    here = pl.all_horizontal(pl.col("instrument") == "time", *(pl.col(name) == value for name, value in where.items()))
     return table.with_columns(value=pl.when(here).then(pl.col("value") * factor).otherwise("value"))
 
 
@@ -59,44 +55,42 @@ def scaled(table: pl.DataFrame, instrument: str, factor: float, node: str | None
 
 def test_there_is_a_curve_and_a_time_for_every_number_of_atoms(table: pl.DataFrame) -> None:
     for way in ("closed", "simulated"):
-        found = curves(table, f"P.{way}", "toy")
-        assert set(found) == {(seed, f"n={n}") for seed in range(5) for n in SMALL.atoms}
-        for seen, _ in found.values():
-            assert len(seen) == SMALL.moments
-            assert (seen[0], seen[-1]) == (0, 800)
-        for level in ("0.5", "0.9"):
-            assert set(curves(table, f"time.{way}@{level}", "toy")) == set(found)
+        found = curves(table, "probability", "atoms", over="step", way=way)
+        assert set(found) == {(seed, n) for seed in range(5) for n in SMALL.atoms}
+        for step, _ in found.values():
+            assert len(step) == SMALL.moments
+            assert (step[0], step[-1]) == (0, 800)
+        for level in (0.5, 0.9):
+            assert [set(each) for each in times(table, way, level).values()] == [set(SMALL.atoms)] * 5
 
 
 def test_the_closed_rows_are_the_closed_form_in_every_seed(table: pl.DataFrame) -> None:
-    for (_, node), (steps, values) in curves(table, "P.closed", "toy").items():
-        expected = composed_by(torch.tensor(steps), int(node[2:]), 0.01)
-        assert np.array_equal(values, expected.numpy())
+    for (_, n), (steps, values) in curves(table, "probability", "atoms", over="step", way="closed").items():
+        assert np.array_equal(values, composed_by(torch.tensor(steps), n, 0.01).numpy())
     for level, column in KNOWN.items():
-        for (_, node), (_, value) in curves(table, f"time.closed@{level:g}", "toy").items():
-            assert value.tolist() == [column[int(node[2:])]]
+        assert times(table, "closed", level) == dict.fromkeys(range(5), column)
 
 
 def test_the_simulated_rows_lie_about_it_and_differ_by_seed(table: pl.DataFrame) -> None:
-    simulated = curves(table, "P.simulated", "toy")
-    for place, (_, closed) in curves(table, "P.closed", "toy").items():
-        assert np.abs(simulated[place][1] - closed).max() < 0.05  # about four standard errors of 2,000 trials
-    assert len({tuple(simulated[seed, "n=4"][1]) for seed in range(5)}) == 5
+    simulated, closed = (curves(table, "probability", "atoms", over="step", way=way) for way in ("simulated", "closed"))
+    for place, (_, exact) in closed.items():
+        assert np.abs(simulated[place][1] - exact).max() < 0.05  # about four standard errors of 2,000 trials
+    assert len({tuple(simulated[seed, 4][1]) for seed in range(5)}) == 5
 
 
 def test_a_simulated_time_is_the_first_step_by_which_enough_trials_are_there() -> None:
     """Of ten trials, five are there at the fifth smallest time, nine at the ninth."""
     config = ToyConfig(atoms=(3,), chance=0.1, levels=(0.5, 0.9, 0.01), trials=10)
-    times = sorted(learned_at(3, 0.1, 10, config.seeds.data).tolist())
-    found = {row["instrument"]: row["value"] for row in config.rows() if row["instrument"].startswith("time.simulated")}
-    assert found == {"time.simulated@0.5": times[4], "time.simulated@0.9": times[8], "time.simulated@0.01": times[0]}
+    drawn = sorted(learned_at(3, 0.1, 10, config.seeds.data).tolist())
+    rows = [row for row in config.rows() if row["instrument"] == "time" and row["way"] == "simulated"]
+    assert {row["level"]: row["value"] for row in rows} == {0.5: drawn[4], 0.9: drawn[8], 0.01: drawn[0]}
 
 
 @pytest.mark.parametrize("chance", [0.05, 0.5])
 def test_no_step_is_measured_twice(chance: float) -> None:
     """With likely atoms there are fewer steps than moments."""
     rows = ToyConfig(atoms=(2,), chance=chance, trials=10).rows()
-    steps = [row["images_seen"] for row in rows if row["instrument"] == "P.closed"]
+    steps = [row["step"] for row in rows if row["instrument"] == "probability" and row["way"] == "closed"]
     assert len(set(steps)) == len(steps)
 
 
@@ -121,7 +115,7 @@ def test_bad_settings_are_one_line(changes: Mapping[str, Any], said: str) -> Non
 
 
 def test_all_claims_hold_on_the_computed_rows(table: pl.DataFrame) -> None:
-    answers = {claim.id: judge(claim.id, table) for claim in TOY}
+    answers = {claim.id: judge(claim.id, table) for claim in CLAIMS}
     assert {answer["verdict"] for answer in answers.values()} == {"holds"}
     assert (answers["O6"]["estimate"], answers["O6"]["n"]) == (1.0, 14)
     assert answers["O6s"]["estimate"] == pytest.approx(0.0, abs=0.02)
@@ -130,13 +124,13 @@ def test_all_claims_hold_on_the_computed_rows(table: pl.DataFrame) -> None:
 
 def test_one_seed_is_enough_for_the_closed_form_only() -> None:
     alone = table_from(SMALL, seeds=1)
-    assert [judge(claim.id, alone)["verdict"] for claim in TOY] == ["holds", "undecided", "undecided"]
+    assert [judge(claim.id, alone)["verdict"] for claim in CLAIMS] == ["holds", "undecided", "undecided"]
 
 
-@pytest.mark.parametrize(("level", "atoms"), [("0.5", 1), ("0.9", 32)])
-def test_one_wrong_time_fails(table: pl.DataFrame, level: str, atoms: int) -> None:
-    right = KNOWN[float(level)][atoms]
-    wrong = scaled(table, f"time.closed@{level}", (right + 1) / right, f"n={atoms}")
+@pytest.mark.parametrize(("level", "atoms"), [(0.5, 1), (0.9, 32)])
+def test_one_wrong_time_fails(table: pl.DataFrame, level: float, atoms: int) -> None:
+    right = KNOWN[level][atoms]
+    wrong = scaled(table, (right + 1) / right, way="closed", level=level, atoms=atoms)
     answer = judge("O6", wrong)
     assert (answer["verdict"], answer["estimate"], answer["n"]) == ("fails", pytest.approx(13 / 14), 14)
 
@@ -154,29 +148,28 @@ def test_other_numbers_of_atoms_are_not_known() -> None:
 
 @pytest.mark.parametrize("factor", [1.05, 0.95])
 def test_a_simulation_that_is_off_by_a_twentieth_fails(table: pl.DataFrame, factor: float) -> None:
-    answer = judge("O6s", scaled(table, "time.simulated", factor))
+    answer = judge("O6s", scaled(table, factor, way="simulated"))
     assert (answer["verdict"], answer["n"]) == ("fails", 5)
     assert answer["estimate"] == pytest.approx(factor - 1, abs=0.02)
 
 
 def test_the_gap_is_the_mean_over_atoms_and_levels(table: pl.DataFrame) -> None:
     """Simulated times equal to the closed ones but for one of fourteen, which is 1.14 times as long."""
-    closed = table.filter(pl.col("instrument").str.starts_with("time.closed"))
-    exact = closed.with_columns(pl.col("instrument").str.replace("closed", "simulated"))
-    answer = judge("O6s", scaled(pl.concat([closed, exact]), "time.simulated@0.5", 1.14, "n=8"))
+    closed = select(table, "time", way="closed")
+    exact = closed.with_columns(way=pl.lit("simulated"))
+    answer = judge("O6s", scaled(pl.concat([closed, exact]), 1.14, way="simulated", level=0.5, atoms=8))
     assert answer["estimate"] == pytest.approx(0.01)
     assert answer["interval"] == pytest.approx([0.01, 0.01])
-    assert (answer["verdict"], answer["note"]) == ("holds", "largest 0.140")
+    assert answer["verdict"] == "holds"
 
 
 def times_like(grow: Callable[[int], float]) -> pl.DataFrame:
-    """Simulated t* of one half as told; the closed ones right."""
-
-    def readings(arm: str, seed: int, node: str, seen: int) -> dict[str, float]:
-        n = int(node[2:])
-        return {"time.closed@0.5": float(KNOWN[0.5][n]), "time.simulated@0.5": grow(n)}
-
-    return tables.table_of(readings, ("toy",), [f"n={n}" for n in SMALL.atoms], (0,), distance=lambda node: None)
+    """Simulated t* of one half as given; the closed ones right."""
+    where: dict[str, Any] = {"arm": "toy", "seed": range(5), "instrument": "time", "level": 0.5, "atoms": SMALL.atoms}
+    closed = tables.rows_of(lambda row: float(KNOWN[0.5][row["atoms"]]), way="closed", **where)
+    return make_table(
+        closed + tables.rows_of(lambda row: grow(row["atoms"]), way="simulated", **where), EXPERIMENT.columns
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,22 +192,16 @@ def test_growth_in_proportion_is_not_growth_like_the_logarithm() -> None:
 
 @pytest.mark.parametrize(
     ("claim", "missing"),
-    [
-        ("O6", "time.closed@"),
-        ("O6s", "time.closed@"),
-        ("O6s", "time.simulated@"),
-        ("O6l", "time.closed@"),
-        ("O6l", "time.simulated@"),
-    ],
+    [("O6", "closed"), ("O6s", "closed"), ("O6s", "simulated"), ("O6l", "closed"), ("O6l", "simulated")],
 )
 def test_what_was_not_computed_is_undecided(table: pl.DataFrame, claim: str, missing: str) -> None:
-    lacking = table.filter(~pl.col("instrument").str.starts_with(missing))
+    lacking = table.filter(pl.col("way") != missing)
     assert tables.undecided(judge(claim, lacking))
 
 
 def test_an_empty_table_decides_nothing() -> None:
-    for claim in TOY:
-        assert tables.undecided(judge(claim.id, make_table([])))
+    for claim in CLAIMS:
+        assert tables.undecided(judge(claim.id, make_table([], EXPERIMENT.columns)))
 
 
 # The figure

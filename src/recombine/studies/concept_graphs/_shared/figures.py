@@ -20,7 +20,7 @@ from recombine.studies.concept_graphs._shared.graph import Concepts, add_colorba
 from recombine.studies.concept_graphs._shared.times import EMERGED
 
 MOMENTS = 4  # of the graph over time
-ROOM = 50  # letters that a title may add
+ROOM = 56  # letters that a title may add
 
 
 def emergence(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FARTHEST = "111"
+CONCEPTS = ("shape", "color", "size")
 FAILURES = ("none", "several", "other")  # of objects in the image: that the reader finds
 
 
@@ -37,26 +38,29 @@ def false_share(arm: str, *kinds: str) -> Measure:
     return measure
 
 
-def blank_answers(table: pl.DataFrame, canvas: str = "blank") -> dict[int, tuple[str, ...]]:
-    """For each seed of the first arm: the value of each concept that the probes find likeliest on this canvas."""
+def blank_answers(table: pl.DataFrame, canvas: str = "blank") -> dict[int, str]:
+    """For each seed of the first arm: the values that the probes find likeliest on this canvas, in words."""
     rows = select(table, "calibration.probe.answer", canvas=canvas)
     if not rows.height:
-        raise NotMeasured("the probes were not asked about an empty canvas: it was not measured")
+        return {}
     best: dict[int, dict[str, tuple[float, str]]] = {}
     rows = select(rows, arm=rows["arm"][0])
     for seed, concept, answer, value in rows.select("seed", "concept", "answer", "value").iter_rows():
         held = best.setdefault(seed, {})
         held[concept] = max(held.get(concept, (-1.0, "")), (value, answer))
-    return {seed: tuple(answer for _, answer in held.values()) for seed, held in best.items()}
+    return {seed: " ".join(held[concept][1] for concept in CONCEPTS if concept in held) for seed, held in best.items()}
 
 
 def blank_is_the_farthest(table: pl.DataFrame) -> BySeed:
     """Whether the probes' likeliest answers to an empty canvas are those of the farthest class."""
-    return {seed: float(set(found) == {"triangle", "blue", "small"}) for seed, found in blank_answers(table).items()}
+    answers = blank_answers(table)
+    if not answers:
+        raise NotMeasured("the probes were not asked about an empty canvas")
+    return {seed: float(found == "triangle blue small") for seed, found in answers.items()}
 
 
 def _answers(table: pl.DataFrame) -> str:
-    said = [" ".join(found) for found in blank_answers(table).values()]
+    said = list(blank_answers(table).values())
     return "they answer: " + ", ".join(f"{answer} in {said.count(answer)}" for answer in dict.fromkeys(said))
 
 

@@ -93,16 +93,14 @@ def answers_to_nothing(table: pl.DataFrame, concepts: Concepts) -> Figure:
         }
         for canvas, words in CANVASES.items()
     }
-    answers = [set(found) for found in blank_answers(table).values()]
-    second = {values[1] for values in concepts.values()}
+    answers = list(blank_answers(table).values())
+    second = " ".join(values[1] for values in concepts.values())
     with house_style():
         figure = Figure(figsize=(11, 5.6), layout="constrained")
         axes = figure.subplots()
         draw_bars(axes, groups)
         accuracy_axis(axes, "probability by the probe")
-        axes.set_title(
-            f"{answers.count(second)} of {len(answers)} seeds' probes call an empty canvas {' '.join(sorted(second))}"
-        )
+        axes.set_title(f"{answers.count(second)} of {len(answers)} seeds' probes call an empty canvas {second}")
         one_legend(figure, axes)
         put_caption(figure, f"Bars: mean of {seeds_text(table['seed'].n_unique())} and its 95% interval; dots: seeds.")
     return figure
