@@ -7,15 +7,10 @@ import pytest
 
 from recombine.lab.claims import judge_all
 from recombine.lab.experiment import make_plan
+from recombine.runs.bump_baselines import SampledNearestLabel
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
-from recombine.studies.bumps._shared.nearest_label import (
-    NEAREST,
-    TRAINED,
-    SampledNearestLabel,
-    baseline_of,
-    sampled_nearest_label,
-)
+from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, baseline_of, sampled_nearest_label
 from recombine.studies.bumps.crossing.compose.claims import CLAIMS
 from recombine.studies.bumps.crossing.compose.experiment import FULL, LAPTOP, PARTS, SMOKE, arms, of_arm
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL

@@ -7,10 +7,11 @@ import pytest
 
 from recombine.lab.claims import judge_all
 from recombine.lab.table import make_table
+from recombine.runs.bump_baselines import SampledNearestLabel
 from recombine.runs.bumps import BumpsRun
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
-from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, SampledNearestLabel, baseline_of
+from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, baseline_of
 from recombine.studies.bumps.crossing.compose.experiment import FULL
 from recombine.studies.bumps.crossing.compose_bumps.claims import CLAIMS, SETS, held_out
 from recombine.studies.bumps.crossing.compose_bumps.experiment import COLUMNS, arms, of_arm

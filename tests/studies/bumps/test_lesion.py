@@ -8,24 +8,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 import torch
+from recombine.lab.execute.jobs import train_runs
 
 from recombine.errors import UserError
 from recombine.instruments.bumps.band_evaluation import BAND, across, bin_of
 from recombine.lab.claims import judge_all
-from recombine.lab.execute.conduct import conduct
 from recombine.lab.store import Store
 from recombine.lab.table import make_table
+from recombine.runs.bump_baselines import NearestLabel, nearest
 from recombine.runs.bumps import BumpsRun
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
-from recombine.studies.bumps._shared.nearest_label import (
-    NEAREST,
-    TRAINED,
-    NearestLabel,
-    baseline_of,
-    nearest,
-    nearest_label,
-)
+from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, baseline_of, nearest_label
 from recombine.studies.bumps.holes.lesion.claims import CLAIMS, expected, over_widths, widths_of
 from recombine.studies.bumps.holes.lesion.experiment import FULL, SMOKE, WIDTHS, arms, of_arm
 from recombine.training.execution import Execution
@@ -142,7 +136,7 @@ def test_the_nearest_label_is_found_and_ties_are_broken_by_chance() -> None:
 def test_a_smoke_run_is_measured_across_its_band(tmp_path: Path) -> None:
     run = override(SMOKE, {"split.held_out.across": 4.0})
     store = Store(tmp_path)
-    conduct([run], store, Execution.plain("cpu"), lambda news: None)
+    train_runs([run], store, Execution.plain("cpu"), lambda news: None)
     rows = store.run(run.address).rows()
     last = {
         (r.get("region", r.get("depth")), r["instrument"]): r["value"] for r in rows if r["images_seen"] == run.total

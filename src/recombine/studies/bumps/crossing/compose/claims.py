@@ -90,52 +90,22 @@ def beside(pick: Pick, asked: Sequence[Asked], data: str) -> Callable[[pl.DataFr
 
 
 CLAIMS = (
-    Claim(
-        "CR1",
-        "2D: in the arms of the cross the coordinate that was seen is right (the lower of two)",
-        "right (above 0.85)",
-        lowest("2D", SEEN_COORDINATE, 0.85),
-    ),
-    Claim(
-        "CR2",
-        "2D: and the coordinate that was held out is wrong (the higher of two)",
-        "wrong (below 0.45)",
-        highest("2D", HELD_COORDINATE, 0.45),
-    ),
+    Claim("CR1", "2D: in the arms of the cross the coordinate that was seen is right (the lower of two)",
+          "right (above 0.85)", lowest("2D", SEEN_COORDINATE, 0.85)),
+    Claim("CR2", "2D: and the coordinate that was held out is wrong (the higher of two)", "wrong (below 0.45)",
+          highest("2D", HELD_COORDINATE, 0.45)),
     Claim("CR3", "2D: where the arms cross, both are not right together", "low (below 0.2)", highest("2D", BOTH, 0.2)),
-    Claim(
-        "CR4",
-        "2D+1D: in the arms both coordinates are right (the lowest of four)",
-        "high everywhere (above 0.8)",
-        lowest("2D+1D", ARMS, 0.8),
-    ),
-    Claim(
-        "CR5",
-        "2D+1D: where the arms cross, both coordinates are right (the lower of two)",
-        "high everywhere (above 0.8)",
-        lowest("2D+1D", CROSSING, 0.8),
-    ),
-    Claim(
-        "CR5n",
-        "2D+1D: where the arms cross, both are right more often than for the nearest-label baseline (difference)",
-        "not asked (above 0)",
-        beyond_baseline("2D+1D", BOTH),
-        check=True,
-    ),
-    Claim(
-        "CR2n",
-        "2D: in the arms the held-out coordinate is right more often than for the nearest-label baseline (difference)",
-        "not asked (above 0)",
-        beyond_baseline("2D", HELD_COORDINATE),
-        check=True,
-    ),
-    Claim(
-        "CR6", "1D: where the arms cross, both are not right together", "low (below 0.15)", highest("1D", BOTH, 0.15)
-    ),
-    Claim(
-        "CR7",
-        "1D with the rim is as good as 2D+1D on crossings never seen (difference)",
-        "at least as good (above -0.1)",
-        rim_is_enough(),
-    ),
-)
+    Claim("CR4", "2D+1D: in the arms both coordinates are right (the lowest of four)", "high everywhere (above 0.8)",
+          lowest("2D+1D", ARMS, 0.8)),
+    Claim("CR5", "2D+1D: where the arms cross, both coordinates are right (the lower of two)",
+          "high everywhere (above 0.8)", lowest("2D+1D", CROSSING, 0.8)),
+    Claim("CR5n",
+          "2D+1D: where the arms cross, both are right more often than for the nearest-label baseline (difference)",
+          "not asked (above 0)", beyond_baseline("2D+1D", BOTH), check=True),
+    Claim("CR2n", "2D: in the arms the held-out coordinate is right more often than for the nearest-label baseline "
+          "(difference)", "not asked (above 0)", beyond_baseline("2D", HELD_COORDINATE), check=True),
+    Claim("CR6", "1D: where the arms cross, both are not right together", "low (below 0.15)",
+          highest("1D", BOTH, 0.15)),
+    Claim("CR7", "1D with the rim is as good as 2D+1D on crossings never seen (difference)",
+          "at least as good (above -0.1)", rim_is_enough()),
+)  # fmt: skip

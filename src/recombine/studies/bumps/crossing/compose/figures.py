@@ -11,12 +11,13 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
+from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.curves import band_caption, draw_series
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
-from recombine.lab.rules import average, mean
+from recombine.lab.rules import BySeed, average, mean
 from recombine.lab.table import Curve, mean_curves, select
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.bar_figure import Bars, bar_legend, draw_bars
+from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps.crossing.compose.claims import NEVER_SEEN, right
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
@@ -51,15 +52,14 @@ def by_region(table: pl.DataFrame) -> Figure:
         panels = figure.subplots(max(1, (len(trained) + 1) // 2), min(2, max(1, len(trained))), squeeze=False)
         for axes in panels.flat:
             axes.set_visible(False)
-        shown: list[Bars] = []
         for axes, data in zip(panels.flat, trained, strict=False):
             axes.set_visible(True)
-            shown = [_bars(table, data, what, color) for what, color in COORDINATES.items()]
-            draw_bars(axes, [name for name, _ in REGIONS.values()], shown)
+            accuracy_bars(
+                axes, {name: _found(table, data, region) for region, (name, _) in REGIONS.items()}, COORDINATES
+            )
             never = mean(right(average, NEVER_SEEN, data)(table))
             axes.set_title(f"Trained on {data}: {never:.0%} right where never seen")
-        if shown:
-            bar_legend(figure, shown)
+        one_legend(figure, panels[0, 0])
         put_caption(
             figure,
             "Share of labels whose sample is right in x, in y and in both, by the darkest pixel, at the end of "
@@ -99,12 +99,11 @@ def _never_seen(table: pl.DataFrame, data: str, how: str) -> dict[int, Curve]:
     return mean_curves(table, f"{how}.both", "region", data=data, model=TRAINED, region=HELD)
 
 
-def _bars(table: pl.DataFrame, data: str, what: str, color: str) -> Bars:
-    values, baselines = (
-        [right(average, [(region, what)], data, model=model)(table) for region in REGIONS]
-        for model in (TRAINED, NEAREST)
-    )
-    return Bars(what, color, values, baselines)
+def _found(table: pl.DataFrame, data: str, region: str) -> dict[str, tuple[BySeed, BySeed]]:
+    models = {
+        what: [right(average, [(region, what)], data, model=m) for m in (TRAINED, NEAREST)] for what in COORDINATES
+    }
+    return {what: (trained(table), nearest(table)) for what, (trained, nearest) in models.items()}
 
 
 def _seeds(table: pl.DataFrame) -> int:

@@ -8,12 +8,13 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
+from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.curves import band_caption, draw_series
 from recombine.lab.report.kit.style import house_style, put_caption
-from recombine.lab.rules import mean
+from recombine.lab.rules import BySeed, mean
 from recombine.lab.table import Curve, at_end, mean_curves, select
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.bar_figure import Bars, bar_legend, draw_bars
+from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps.crossing.compose_bumps.claims import HELD, SETS, held_out
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
@@ -24,11 +25,11 @@ COLORS = ("#0072B2", "#56B4E9", "#D55E00")
 
 def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     """Accuracy by region for each training set, and over training where none was seen."""
-    series = [_bars(table, arm, color) for arm, color in zip(SETS, COLORS, strict=True)]
+    colors = dict(zip(map(_name, SETS), COLORS, strict=True))
     with house_style():
         figure = Figure(figsize=(15.5, 7), layout="constrained")
         bars, over = figure.subplots(1, 2, width_ratios=(1.25, 1))
-        draw_bars(bars, list(REGIONS.values()), series)
+        accuracy_bars(bars, {name: _found(table, region) for region, name in REGIONS.items()}, colors)
         bars.set_title("Bumps that are where they were asked for")
         found = mean(held_out(True, 1.0)(table))
         over.set_title(f"Where none was seen: {found:.0%} with stripes")
@@ -37,7 +38,7 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
         for stripes, dashes in ((True, "-"), (False, ":")):
             for level in list(held_out(stripes, 1.0, model=NEAREST)(table).values())[:1]:
                 over.axhline(level, color="black", linewidth=2, linestyle=dashes, zorder=1.5)
-        bar_legend(figure, series)
+        one_legend(figure, bars)
         put_caption(
             figure,
             "Left: share of labels whose sample is right in x and y, by the darkest pixel, at the end of training; "
@@ -49,13 +50,14 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     return {"figure": Drawing(figure, caption)}
 
 
-def _bars(table: pl.DataFrame, arm: str, color: str) -> Bars:
-    stripes, share = SETS[arm]
-    values, baselines = (
-        [at_end(table, "darkest.both", stripes=stripes, share=part, model=model, region=region) for region in REGIONS]
-        for model, part in ((TRAINED, share), (NEAREST, 1.0))
-    )
-    return Bars(_name(arm), color, values, baselines)
+def _found(table: pl.DataFrame, region: str) -> dict[str, tuple[BySeed, BySeed]]:
+    def ends(stripes: bool, share: float, model: str) -> BySeed:
+        return at_end(table, "darkest.both", stripes=stripes, share=share, model=model, region=region)
+
+    return {
+        _name(arm): (ends(stripes, share, TRAINED), ends(stripes, 1.0, NEAREST))
+        for arm, (stripes, share) in SETS.items()
+    }
 
 
 def _curves(table: pl.DataFrame, arm: str) -> list[Curve]:

@@ -7,13 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.axes import accuracy_axis, one_legend
 from recombine.lab.report.kit.curves import draw_series
 from recombine.lab.report.kit.style import INK, house_style, put_caption, seeds_text
-from recombine.lab.rules import average, mean
+from recombine.lab.rules import BySeed, average, mean
 from recombine.lab.table import Curve, curves, select
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.bar_figure import Bars, bar_legend, draw_bars
+from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.codes import COLORS, DASHES, LONG, NAMES, RAW, code_distances, with_code
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps.crossing.compose.claims import BOTH, HELD_COORDINATE, Asked, right
@@ -33,19 +33,17 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
         figure = Figure(figsize=(15, 12.4), layout="constrained")
         (codes, plain), (control, training) = figure.subplots(2, 2)
         _draw_codes(codes, config)
-        shown: list[Bars] = []
         for axes, data in ((plain, "2D"), (control, "2D+1D")):
-            shown = [_bars(table, data, label) for label in SHOWN]
-            draw_bars(axes, [NAMES[code].replace(" ", "\n", 1) for code in CODES], shown)
+            accuracy_bars(axes, _found(table, data), {label: color for label, (_, color) in SHOWN.items()})
             both = (mean(fine(BOTH, data, code)(table)) for code in (RAW, LONG))
             axes.set_title("{}: {:.0%} of crossings, long sinusoids {:.0%}".format(data, *both))
         _draw_training(training, table)
-        bar_legend(figure, shown)
+        one_legend(figure, plain)
         put_caption(
             figure,
             "Top left: distance between the codes of two labels, as a share of that half the label space apart; "
             "shaded: how far held-out labels lie from the nearest that were seen. Bars: share of labels that are right "
-            "at the end of training, by the fine estimate; white: by the darkest pixel; dots: seeds, "
+            "at the end of training, by the fine estimate; dots: seeds, "
             f"{seeds_text(select(table, model=TRAINED)['seed'].n_unique())}; the held-out coordinate is the mean over "
             "both arms. Bottom right: lines: mean over seeds, band: its 95% interval; dotted: nearest-label baseline.",
         )
@@ -70,13 +68,14 @@ def _draw_codes(axes: Axes, config: BumpsRun) -> None:
     axes.legend(loc="lower right", handlelength=3.4)
 
 
-def _bars(table: pl.DataFrame, data: str, label: str) -> Bars:
-    asked, color = SHOWN[label]
-    null = right(average, asked, data, "fine", NEAREST)(table)
-    values, darkest = (
-        [right(average, asked, data, how, code=code)(table) for code in CODES] for how in ("fine", "darkest")
-    )
-    return Bars(label, color, values, [null] * len(CODES), darkest)
+def _found(table: pl.DataFrame, data: str) -> dict[str, dict[str, tuple[BySeed, BySeed]]]:
+    nulls = {label: right(average, asked, data, "fine", NEAREST)(table) for label, (asked, _) in SHOWN.items()}
+    return {
+        NAMES[code].replace(" ", "\n", 1): {
+            label: (fine(asked, data, code)(table), nulls[label]) for label, (asked, _) in SHOWN.items()
+        }
+        for code in CODES
+    }
 
 
 def _draw_training(axes: Axes, table: pl.DataFrame) -> None:

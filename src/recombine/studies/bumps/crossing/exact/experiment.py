@@ -9,69 +9,20 @@ answering with the nearest label follows from what a denoiser can use?
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
-
-from recombine.denoisers.contract import Denoiser
-from recombine.denoisers.exact import EmpiricalDenoiser
-from recombine.denoisers.local_score import AddedScores, LocalScoreDenoiser
-from recombine.diffusion.samplers import SamplerConfig
-from recombine.diffusion.schedules import LinearSchedule, Schedule
-from recombine.instruments.bumps.evaluation import BumpEvaluation
 from recombine.lab.experiment import Budget, Experiment
-from recombine.runs.work import Computation, Row, Work
+from recombine.runs.bump_baselines import ExactModel
+from recombine.runs.work import Work
 from recombine.settings import override
 from recombine.studies.bumps._shared.columns import DATA, data_of
-from recombine.studies.bumps._shared.nearest_label import exact_rows
 from recombine.studies.bumps.crossing.compose import experiment as compose
 from recombine.studies.bumps.crossing.exact.claims import ADDED, BY_NUMBER, LOCAL, NEAREST, WIDE
-from recombine.worlds.bumps import BumpsWorld
-from recombine.worlds.holdouts import LabelSplit
 
-Model = Literal["nearest label", "wide kernel", "added scores", "local scores", "local scores by number"]
-
-
-class ExactModel(Computation):
-    """A denoiser that is not trained, its training set, and how it is asked."""
-
-    kind: Literal["bumps-exact"] = "bumps-exact"
-    model: Model = "nearest label"
-    world: BumpsWorld = compose.LAPTOP.world
-    split: LabelSplit = compose.LAPTOP.split
-    schedule: Schedule = LinearSchedule(steps=1000)
-    evaluation: BumpEvaluation = BumpEvaluation(sampler=SamplerConfig(method="ddim", steps=25, eta=0.0))
-    near: float = Field(default=0.08, gt=0, description="width of the label kernel, in pixels")
-    wide: float = Field(default=2.0, gt=0, description="that of the wide one")
-    patch: int = Field(default=5, ge=1)
-
-    def check(self) -> None:
-        """Refuse a split that leaves nothing."""
-        self.split.check(self.world)
-
-    def denoiser(self) -> Denoiser:
-        """The denoiser of this training set; its condition is the label in pixels."""
-        labels = self.split.labels(self.world, self.seeds.data)
-        images = self.world.render(labels)
-        match self.model:
-            case "nearest label":
-                return EmpiricalDenoiser(images, labels, self.near)
-            case "wide kernel":
-                return EmpiricalDenoiser(images, labels, self.wide)
-            case "added scores":
-                x, y = (EmpiricalDenoiser(images, labels[:, k : k + 1], 2 * self.near) for k in range(2))
-                return AddedScores(x, y, EmpiricalDenoiser(images))
-            case "local scores":
-                return LocalScoreDenoiser(images, labels, self.patch, self.near, "joint")
-            case "local scores by number":
-                return LocalScoreDenoiser(images, labels, self.patch, self.near, "either")
-
-    def rows(self) -> list[Row]:
-        """Accuracy by region, as for a trained model."""
-        return exact_rows(self, self.denoiser(), self.world)
-
-
-FULL = ExactModel()
+FULL = ExactModel(
+    world=compose.LAPTOP.world,
+    split=compose.LAPTOP.split,
+)
 SMOKE = override(
     FULL,
     {"world.pixels": 8, "world.margin": 4, "split.step": 1.0, "split.held_out": {"kind": "cross", "low": 4, "high": 5},

@@ -117,37 +117,15 @@ def _seeds(found: dict[float, dict[int, float]]) -> list[int]:
 
 
 CLAIMS = (
-    Claim(
-        "L1",
-        "What was held out is right less often the wider the band (rank correlation)",
-        f"falls (below {ORDERED:g})",
-        below(falls_all_the_way, ORDERED, listed),
-    ),
-    Claim(
-        "L2",
-        "From the narrowest band to the widest it falls (difference)",
-        f"falls (above {FALL:g})",
-        above(falls, FALL, listed),
-    ),
-    Claim(
-        "L3",
-        "It falls gradually: no step from one width to the next makes up most of it (largest share)",
-        "gradually (below 0.6)",
-        below(largest_step, 0.6, listed),
-    ),
+    Claim("L1", "What was held out is right less often the wider the band (rank correlation)",
+          f"falls (below {ORDERED:g})", below(falls_all_the_way, ORDERED, listed)),
+    Claim("L2", "From the narrowest band to the widest it falls (difference)", f"falls (above {FALL:g})",
+          above(falls, FALL, listed)),
+    Claim("L3", "It falls gradually: no step from one width to the next makes up most of it (largest share)",
+          "gradually (below 0.6)", below(largest_step, 0.6, listed)),
     Claim("L4", "What was seen is right at every width (the lowest)", "high (above 0.9)", above(seen_stay_right, 0.9)),
-    Claim(
-        "L1n",
-        "In bands wider than 2 px more is right than for the nearest-label baseline (difference)",
-        "not asked (above 0)",
-        above(bridged, 0.0),
-        check=True,
-    ),
-    Claim(
-        "L2n",
-        "More than a pixel inside the widest band, where the nearest label is never right, bumps are right",
-        "not asked (above 0.1)",
-        above(deeper_than_a_pixel, 0.1),
-        check=True,
-    ),
-)
+    Claim("L1n", "In bands wider than 2 px more is right than for the nearest-label baseline (difference)",
+          "not asked (above 0)", above(bridged, 0.0), check=True),
+    Claim("L2n", "More than a pixel inside the widest band, where the nearest label is never right, bumps are right",
+          "not asked (above 0.1)", above(deeper_than_a_pixel, 0.1), check=True),
+)  # fmt: skip

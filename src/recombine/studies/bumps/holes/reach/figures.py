@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 
 from recombine.instruments.bumps.band_evaluation import BAND, BIN
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.axes import accuracy_axis, one_legend
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.rules import BySeed, mean
 from recombine.lab.table import at_end, select
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.bar_figure import Bars, bar_legend, draw_bars
+from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.codes import COLORS, DASHES, NAMES, code_distances, with_code
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps.holes.lesion.claims import depths_of
@@ -28,18 +28,19 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     nulls: list[BySeed] = [
         *(at_end(table, "fine.both", model=NEAREST, width=width, region=BAND) for width in WIDTHS), {0: 0.0},
     ]  # fmt: skip
-    bars = [
-        Bars(NAMES[code], COLORS[code], [found[code](table) for _, found in GROUPS.values()], nulls) for code in CODES
-    ]
+    bars = {
+        name: {NAMES[code]: (found[code](table), null) for code in CODES}
+        for name, (_, found), null in zip(groups, GROUPS.values(), nulls, strict=True)
+    }
     with house_style():
         figure = Figure(figsize=(19, 7.2), layout="constrained")
         codes, depths, never = figure.subplots(1, 3)
         farthest = min(FARTHEST, config.world.extent / 2)
         _draw_codes(codes, config, farthest)
         _draw_depths(depths, table)
-        draw_bars(never, groups, bars)
+        accuracy_bars(never, bars, {NAMES[code]: COLORS[code] for code in CODES})
         never.set_title("What was never seen")
-        bar_legend(figure, bars)
+        one_legend(figure, never)
         put_caption(
             figure,
             f"Left: distance between the codes of two labels, as a share of that {farthest:g} px apart. Middle: the "
