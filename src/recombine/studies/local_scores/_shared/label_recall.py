@@ -10,7 +10,7 @@ import numpy as np
 from recombine.instruments.scenes.counting import CHANCE, LEAST, OBJECTS, RECALL, k_max
 from recombine.lab import rules
 from recombine.lab.claims import NotMeasured
-from recombine.lab.rules import mean
+from recombine.lab.rules import Rule, above, difference, mean
 from recombine.lab.table import select
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HEADLINE = "1-3"  # the training set of the paper's figures
 BEYOND = 3  # objects of a training image at most: more labels than that are beyond training
+MANY = 6  # labels at which models of different receptive fields are compared
 LEARNT = 0.8  # recall of single labels from which on a rule may say that a network does not go further
 
 Measure = Callable[["pl.DataFrame", str], Mapping[int, float]]  # table, arm: a value for each seed
@@ -81,6 +82,11 @@ def with_one(table: pl.DataFrame, arm: str) -> dict[int, float]:
     return {seed: curve[1] for seed, curve in recall_by_count(table, arm).items() if 1 in curve}
 
 
+def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:
+    """Recall of each seed with MANY labels, where it was measured."""
+    return {seed: curve[MANY] for seed, curve in recall_by_count(table, arm).items() if MANY in curve}
+
+
 def scaled(recall: float, chance: float) -> float:
     """0 at chance, 1 with an object at every label: the chance recall of an image grows with the objects it holds."""
     return (recall - chance) / (1 - chance) if chance < 1 else 0.0
@@ -109,9 +115,17 @@ def must_have_learnt(table: pl.DataFrame, *arms: str) -> None:
             raise NotMeasured(f"recall of single labels of {arm} is {singles:.2f}: not trained long enough to compare")
 
 
+K_MAX, RECALLED = learnt(longest), learnt(beyond_chance)  # of networks that learnt single labels
+
+
 def means(measure: Measure, *arms: str) -> Callable[[pl.DataFrame], str]:
     """A note: the means over seeds of these arms."""
     return lambda table: " and ".join(f"{mean(measure(table, arm)):.2f}" for arm in arms)
+
+
+def more(measure: Measure, one: str, other: str, bound: float = 0.0) -> Rule:
+    """A measure of one arm less that of another, seed by seed, is above a bound."""
+    return above(difference(of(measure, one), of(measure, other)), bound, means(measure, one, other))
 
 
 def values_of(table: pl.DataFrame, arm: str, measure: Measure) -> list[float]:

@@ -22,6 +22,7 @@ from recombine.instruments.scenes.counting import (
 )
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.curves import band_caption
+from recombine.lab.report.kit.scene_sheets import marked_sheet
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
 from recombine.lab.samples import Samples
 from recombine.studies.local_scores._shared.label_recall import (
@@ -40,7 +41,6 @@ from recombine.studies.local_scores._shared.recall_panels import (
     legend_above,
     recall_panel,
 )
-from recombine.studies.local_scores._shared.sample_figure import marked_sheet
 from recombine.studies.local_scores.length.arms import TRAINED, VARIANTS
 from recombine.studies.local_scores.length.claims import LINEAR, PAPER, off_the_paper
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from recombine.lab.claims import Claim, NotMeasured
-from recombine.lab.rules import Rule, above, below, difference, in_every_seed, mean
+from recombine.lab.rules import Rule, above, below, in_every_seed, mean
 from recombine.lab.table import at_end
-from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, must_have_learnt
+from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, learnt, more, of
 from recombine.studies.local_scores.length.claims import CHANNEL, FIXED, WHOLE
 
 if TYPE_CHECKING:
@@ -47,29 +48,12 @@ def _more(one: str, other: str, instrument: str, bound: float) -> Rule:
 
     A network that does not follow its labels has C at chance: both have to draw single ones.
     """
-    conditional = instrument in CHANCE
-
-    def measure(arm: str) -> Callable[[pl.DataFrame], Mapping[int, float]]:
-        def measured(table: pl.DataFrame) -> Mapping[int, float]:
-            if conditional:
-                must_have_learnt(table, arm)
-            return ends(table, arm, instrument)
-
-        return measured
-
-    def note(table: pl.DataFrame) -> str:
-        chance = f"; chance {mean(ends(table, one, CHANCE[instrument])):.2f}" if conditional else ""
-        return f"{mean(ends(table, one, instrument)):.2f} and {mean(ends(table, other, instrument)):.2f}{chance}"
-
-    return above(difference(measure(one), measure(other)), bound, note)
+    measure = partial(ends, instrument=instrument)
+    return more(learnt(measure) if instrument in CHANCE else measure, one, other, bound)
 
 
 def _local(arm: str, holds: bool) -> Rule:
     """Whether C by removal is nearer to 1 than to chance."""
-
-    def measured(table: pl.DataFrame) -> Mapping[int, float]:
-        must_have_learnt(table, arm)
-        return excess(table, arm)
 
     def note(table: pl.DataFrame) -> str:
         others = ", ".join(f"by {way} {mean(excess(table, arm, WAYS[way])):.2f}" for way in ("moved", "gradient"))
@@ -77,7 +61,7 @@ def _local(arm: str, holds: bool) -> Rule:
             f"C {mean(ends(table, arm, REMOVED)):.2f}, chance {mean(ends(table, arm, CHANCE[REMOVED])):.2f}; {others}"
         )
 
-    return (above if holds else below)(measured, 0.5, note)
+    return (above if holds else below)(of(learnt(excess), arm), 0.5, note)
 
 
 def _is_one(arm: str, ways: Iterable[str] = tuple(WAYS)) -> Rule:

@@ -17,12 +17,12 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.pixel_maps import pixel_maps
 from recombine.lab.report.kit.style import empty_figure, house_style, put_caption, seeds_text
 from recombine.lab.samples import Samples
 from recombine.lab.table import Curve, at_end, curves, select
 from recombine.runs.scenes import ScenesRun
 from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of
-from recombine.studies.local_scores._shared.map_figure import pixel_maps
 from recombine.studies.local_scores._shared.recall_panels import COLORS, EXPERIMENTS, IN_OTHER_WAYS, legend_above
 from recombine.studies.local_scores.locality.claims import (
     CHANCE,

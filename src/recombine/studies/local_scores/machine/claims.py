@@ -7,28 +7,17 @@ from typing import TYPE_CHECKING
 
 from recombine.instruments.scenes.machine_evaluation import GLOBAL, LOCAL
 from recombine.lab.claims import Claim
-from recombine.lab.rules import Measure, Rule, above, below, difference
-from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, recall_by_count
+from recombine.lab.rules import Measure, above, below, difference
+from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, more, recall_by_count, with_many
 from recombine.studies.local_scores.length.claims import reaches, stays
 
 if TYPE_CHECKING:
     import polars as pl
 
-MANY = 6  # labels at which machines of different receptive fields are compared
-
 
 def machine_arm(experiment: str, objects: str, radius: int | None) -> str:
     """How the arms of machines are called: "machine 2 k=2 1-3"."""
     return f"machine {experiment} {'global' if radius is None else f'k={radius}'} {objects}"
-
-
-def with_many(arm: str) -> Measure:
-    """Recall with MANY labels."""
-
-    def measure(table: pl.DataFrame) -> Mapping[int, float]:
-        return {s: curve[MANY] for s, curve in recall_by_count(table, arm).items() if MANY in curve}
-
-    return measure
 
 
 def explained(network: str, what: str = f"{LOCAL}.r2") -> Measure:
@@ -39,10 +28,6 @@ def explained(network: str, what: str = f"{LOCAL}.r2") -> Measure:
         return {seed: sum(curve.values()) / len(curve) for seed, curve in found.items()}
 
     return measure
-
-
-def _better(arm: str, other: str) -> Rule:
-    return above(difference(with_many(arm), with_many(other)), 0.1)
 
 
 def _off(table: pl.DataFrame) -> Mapping[int, float]:
@@ -68,9 +53,9 @@ CLAIMS = (
     Claim("MA2b", "nor with Exp 1's labels (K_max)", "not asked (at most 3)",
           stays(machine_arm("1", HEADLINE, None), 3), check=True),
     Claim("MA3a", "the effect is gradual: 9 x 9 cells do worse than 5 x 5 (recall with 6 labels, difference)",
-          "not asked (above 0.1)", _better(LOCAL_2, LOCAL_4), check=True),
+          "not asked (above 0.1)", more(with_many, LOCAL_2, LOCAL_4, 0.1), check=True),
     Claim("MA3b", "and better than everything (recall with 6 labels, difference)", "not asked (above 0.1)",
-          _better(LOCAL_4, GLOBAL_2), check=True),
+          more(with_many, LOCAL_4, GLOBAL_2, 0.1), check=True),
     Claim("MA4", "from the same noise, the local machine predicts 2L's pixels (r2)",
           "Kamb and Ganguli: .82 to .90 without labels (above 0.5)", above(explained("2L"), 0.5), check=True),
     Claim("MA4b", "better than the global machine does (difference of r2)", "not asked (above 0.1)",

@@ -83,10 +83,10 @@ def machines(table: pl.DataFrame, asked: Sequence[Machine]) -> Figure:
 
 
 def prediction(table: pl.DataFrame, networks: Sequence[str]) -> Figure:
-    """For each network what machines explain of its samples; and recall beside recall."""
+    """For each network what machines explain of its samples."""
     with house_style():
         figure = Figure(figsize=(14.5, 6.2), layout="constrained")
-        *panels, last = figure.subplots(1, len(networks) + 1)
+        panels = list(figure.subplots(1, len(networks)))
         for axes, network in zip(panels, networks, strict=True):
             found = values_of(table, network, lambda t, name: explained(name)(t))
             title = f": r2 = {mean(dict(enumerate(found))):.2f}" if found else ""
@@ -98,14 +98,12 @@ def prediction(table: pl.DataFrame, networks: Sequence[str]) -> Figure:
             axes.axhline(0, color=INK, linewidth=0.8)
             axes.set(xlabel="labels", ylabel="r2, median over samples", ylim=(-1.05, 1.05))
             axes.set_xticks(sorted(asked))
-        _recalls(last, table, networks)
         legend_above(figure, panels, 4)
         put_caption(
             figure,
             "Network and machine, made of images that the network was trained on, draw from the same noise. r2: 1 less "
             "the squared error over the variance of the network's pixels (below -1 is drawn at -1); titles: means over "
-            "numbers of labels. Other noise: both have the same labels, nothing else is shared. Right: recall of both "
-            "at each number of labels.",
+            "numbers of labels. Other noise: both have the same labels, nothing else is shared.",
             seeds_text(table["seed"].n_unique()),
         )
     return figure
@@ -128,25 +126,3 @@ def _compared(axes: Axes, table: pl.DataFrame, network: str, name: str) -> list[
     if clipped:
         draw_mean(axes, clipped, color, label, "min-max", dashes, 2.4, thin=False, opacity=0.14)
     return [k for at, _ in found[:1] for k in at.tolist()]
-
-
-def _recalls(axes: Axes, table: pl.DataFrame, networks: Sequence[str]) -> None:
-    axes.set_title("recall of both")
-    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, zorder=0)
-    for network, color in zip(networks, ("#009E73", "#D55E00"), strict=False):
-        for name, marker in ((LOCAL, "o"), (GLOBAL, "s")):
-            pair = [
-                over_count(table, [arm_of(network, HEADLINE)], f"machine.{who}.recall") for who in (name, "network")
-            ]
-            if not all(pair):
-                continue
-            machine, trained = (np.concatenate([values for _, values in found]) for found in pair)
-            axes.plot(
-                machine, trained, marker, color=color, markerfacecolor=color if name == LOCAL else "none", alpha=0.7,
-                label=f"{network}, {name}",
-            )  # fmt: skip
-    if len(axes.lines) > 1:
-        axes.legend(loc="best", fontsize=11)
-    axes.set_xlim(-0.03, 1.05)
-    axes.set_xlabel("recall of the machine")
-    accuracy_axis(axes, "recall of the network")

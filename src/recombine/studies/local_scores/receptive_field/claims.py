@@ -8,14 +8,16 @@ from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Rule, above, below, between, difference, mean, rank_correlation
 from recombine.lab.table import select
 from recombine.studies.local_scores._shared.label_recall import (
+    K_MAX,
     LEARNT,
+    MANY,
+    RECALLED,
     Measure,
-    beyond_chance,
-    learnt,
     longest,
     means,
+    more,
     of,
-    recall_by_count,
+    with_many,
     with_one,
 )
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 ALIKE = "labels near, patches as far"  # labels near at every noise level; patches drawn as where they reach far
 ABOVE, BELOW = "labels near above", "labels near below"  # only above, or below, a noise level
-MANY = 6  # labels at which recalls are compared
 FEWEST = 4  # pairs of radii that a rank correlation needs
 
 
@@ -43,19 +44,6 @@ def radii_of(table: pl.DataFrame) -> dict[str, tuple[int, int]]:
     columns = ("arm", "pixel_radius", "label_radius")
     rows = select(table, training_free=False).select(columns).drop_nulls().unique(maintain_order=True)
     return {arm: (pixels, labels) for arm, pixels, labels in rows.iter_rows()}
-
-
-def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:
-    """Recall of each seed with MANY labels, where it was measured."""
-    return {seed: curve[MANY] for seed, curve in recall_by_count(table, arm).items() if MANY in curve}
-
-
-K_MAX, RECALLED = learnt(longest), learnt(beyond_chance)  # of networks that learnt single labels
-
-
-def _falls(arm: str, other: str, bound: float, measure: Measure = K_MAX) -> Rule:
-    """From one arm to another a measure falls by more than a bound."""
-    return above(difference(of(measure, arm), of(measure, other)), bound, means(measure, arm, other))
 
 
 def _keeps(arm: str, other: str, bound: float) -> Rule:
@@ -101,30 +89,30 @@ LOSS = "labels within 2 less within 8"
 
 CLAIMS = (
     Claim("DS1", f"K_max falls with the label receptive field, pixels within 2 cells ({LOSS})",
-          "not asked (above 2)", _falls(NEAR, FAR, 2.0), check=True),
+          "not asked (above 2)", more(K_MAX, NEAR, FAR, 2.0), check=True),
     Claim("DS1b", f"also if both learn from the same patches ({LOSS})", "not asked (above 2)",
-          _falls(ALIKE, FAR, 2.0), check=True),
+          more(K_MAX, ALIKE, FAR, 2.0), check=True),
     Claim("DS2", "but hardly with the pixel receptive field, labels within 2 cells (pixels within 2 less within 6)",
           "not asked (2 at most)", _keeps(NEAR, WIDE, 2.0), check=True),
     Claim("DS3", "a larger label receptive field costs more than a larger pixel one (difference of the two losses of "
           "K_max)", "not asked (above 1)", _labels_cost_more(1.0), check=True),
     Claim("DS4", "both receptive fields together: K_max falls from 5 x 5 to 13 x 13 cells (difference)",
-          "k = 8 fails (above 2)", _falls(NEAR, radii_arm(6, 6), 2.0), check=True),
+          "k = 8 fails (above 2)", more(K_MAX, NEAR, radii_arm(6, 6), 2.0), check=True),
     Claim("DS4b", "and a single cell is too little (K_max at k = 2 less at k = 0)", "not asked (above 2)",
           above(difference(of(longest, NEAR), of(longest, POINT)), 2.0,
                 lambda t: f"single cell: recall of single labels {mean(with_one(t, POINT)):.2f}"), check=True),
     Claim("DS5", "high noise sets the layout: labels that are near at high noise only keep K_max (difference)",
           "said, no number (2 at most)", _keeps(ALIKE, ABOVE, 2.0), check=True),
     Claim("DS5b", "labels that are near at low noise only do not (K_max, high less low)",
-          "said, no number (above 2)", _falls(ABOVE, BELOW, 2.0), check=True),
+          "said, no number (above 2)", more(K_MAX, ABOVE, BELOW, 2.0), check=True),
     Claim("DS6", "the training-free model of the same receptive fields ranks networks right (rank correlation, recall "
           "with 6 labels)", "not asked (above 0.6)", above(_ranks, 0.6, _ranks_of_learnt), check=True),
     Claim("DS7", f"in the training-free model K_max falls with the label receptive field ({LOSS})",
-          "not asked (above 2)", _falls(machine_beside(NEAR), machine_beside(FAR), 2.0), check=True),
+          "not asked (above 2)", more(K_MAX, machine_beside(NEAR), machine_beside(FAR), 2.0), check=True),
     Claim("DS7b", "and hardly with the pixel receptive field (pixels within 2 less within 6)", "not asked (2 at most)",
           _keeps(machine_beside(NEAR), machine_beside(WIDE), 2.0), check=True),
     Claim("DS8a", "more than three labels: recall falls with the label receptive field (scale from chance 0 to 1, "
-          f"{LOSS})", "not asked (above 0.1)", _falls(NEAR, FAR, 0.1, RECALLED), check=True),
+          f"{LOSS})", "not asked (above 0.1)", more(RECALLED, NEAR, FAR, 0.1), check=True),
     Claim("DS8b", "hardly with the pixel receptive field (pixels within 2 less within 6)",
           "not asked (less than 0.1)", _spares(NEAR, WIDE, 0.1), check=True),
     Claim("DS8c", "a larger label receptive field costs more than a larger pixel one (difference of the two losses)",
@@ -132,5 +120,5 @@ CLAIMS = (
     Claim("DS8d", "labels that are near at high noise only keep recall (difference)",
           "said, no number (less than 0.1)", _spares(ALIKE, ABOVE, 0.1), check=True),
     Claim("DS8e", "labels that are near at low noise only do not (high less low)",
-          "said, no number (above 0.1)", _falls(ABOVE, BELOW, 0.1, RECALLED), check=True),
+          "said, no number (above 0.1)", more(RECALLED, ABOVE, BELOW, 0.1), check=True),
 )  # fmt: skip

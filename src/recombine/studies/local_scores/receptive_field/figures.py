@@ -14,11 +14,11 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.scene_sheets import marked_sheet
 from recombine.lab.report.kit.style import INK, empty_panel, house_style, put_caption
 from recombine.runs.scenes import ScenesRun
 from recombine.studies.local_scores._shared.label_recall import Measure, beyond, chance_beyond, longest, values_of
 from recombine.studies.local_scores._shared.recall_panels import legend_above, swept
-from recombine.studies.local_scores._shared.sample_figure import marked_sheet
 from recombine.studies.local_scores.receptive_field.claims import (
     ABOVE,
     ALIKE,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from recombine.instruments.scenes.counting import CHANCE, RECALL, k_max
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, verdict_above
 from recombine.lab.rules import Rule
+from recombine.lab.rules import rank_correlation as spearman
 from recombine.lab.statistics import Interval, bootstrap_interval
 from recombine.lab.table import select
 from recombine.studies.local_scores._shared.label_recall import arm_of, scaled
@@ -162,13 +163,7 @@ def _numbers(chosen: Sequence[Point], kind: str) -> NDArray[np.float64]:
 
 
 def _rho(numbers: NDArray[np.float64]) -> float:
-    from scipy.stats import rankdata
-
-    numbers = np.round(numbers, 9)  # C = 1 but for the last digit is a tie
-    if len(numbers) < 2 or not np.ptp(numbers, axis=0).all():
-        return 0.0
-    ranks = rankdata(numbers, axis=0)
-    return float(np.corrcoef(ranks.T)[0, 1])
+    return spearman(*np.round(numbers, 9).T)  # C = 1 but for the last digit is a tie
 
 
 PAPER = "strong, by eye (rank correlation above 0.5)"

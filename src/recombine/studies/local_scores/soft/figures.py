@@ -11,10 +11,10 @@ from recombine.instruments.scenes.counting import LEAST, RECALL
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.scene_sheets import marked_sheet
 from recombine.lab.report.kit.style import INK, empty_figure, empty_panel, house_style, put_caption
 from recombine.studies.local_scores._shared.label_recall import BEYOND, Measure, beyond, chance_beyond, values_of
 from recombine.studies.local_scores._shared.recall_panels import count_line, swept
-from recombine.studies.local_scores._shared.sample_figure import marked_sheet
 from recombine.studies.local_scores.locality.claims import GRADIENT
 from recombine.studies.local_scores.soft.claims import LOCAL, locality, soft_arm, weights
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from recombine.instruments.scenes.evaluation import layouts
+from recombine.lab.report.kit.scene_sheets import labels_and_samples
 from recombine.lab.samples import Samples
 from recombine.runs.scenes import ScenesRun
 from recombine.studies import EXPERIMENTS
-from recombine.studies.local_scores._shared.sample_figure import labels_and_samples
 from recombine.studies.local_scores.length.arms import SMOKE as RUN  # of 1 and 3 labels
 
 SIDE = RUN.world.pixels
