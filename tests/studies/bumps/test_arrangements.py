@@ -10,12 +10,12 @@ import torch
 from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.lab.claims import judge_all
 from recombine.lab.table import make_table
+from recombine.runs.bump_hypotheses import GRAPH, HYPOTHESES, LINES, NEAR, OVERLAP, Predictions
 from recombine.runs.bumps import BumpsRun
 from recombine.studies import EXPERIMENTS
 from recombine.studies.bumps.arrangements.claims import ARMS, BLOCKS, CLAIMS, GRID, JOINED, PIECES, PREDICTED, RANDOM
 from recombine.studies.bumps.arrangements.experiment import SIGMA, random_sets, splits
 from recombine.studies.bumps.arrangements.findings import numbers
-from recombine.studies.bumps.arrangements.hypotheses import GRAPH, HYPOTHESES, LINES, NEAR, OVERLAP, Predictions
 from recombine.theory.percolation.value_graph import components
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import HELD_OUT, SEEN

@@ -11,15 +11,7 @@ import pytest
 
 from recombine.lab.claims import NotMeasured, judge_all
 from recombine.lab.table import make_table
-from recombine.runs.bumps import BumpsRun
-from recombine.seeds import Seeds
-from recombine.studies import EXPERIMENTS
-from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, SampledNearestLabel
-from recombine.studies.bumps.efficiency.claims import CLAIMS, needed, slopes
-from recombine.studies.bumps.efficiency.experiment import named
-from recombine.studies.bumps.efficiency.findings import numbers
-from recombine.studies.bumps.efficiency.training_sets import (
-    COLUMNS,
+from recombine.runs.bump_sets import (
     KINDS,
     SHARES,
     SIZES,
@@ -30,9 +22,17 @@ from recombine.studies.bumps.efficiency.training_sets import (
     stripes,
     training_set,
 )
+from recombine.runs.bumps import BumpsRun
+from recombine.seeds import Seeds
+from recombine.studies import EXPERIMENTS
+from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, SampledNearestLabel
+from recombine.studies.bumps.efficiency.claims import CLAIMS, needed, slopes
+from recombine.studies.bumps.efficiency.experiment import named
+from recombine.studies.bumps.efficiency.findings import numbers
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
 EXPERIMENT = EXPERIMENTS["bumps/efficiency"]
+COLUMNS = EXPERIMENT.columns
 Model = Callable[[str, int, int], tuple[float, float]]
 """Kind, pixels and images of bumps -> accuracy outside of the square and inside."""
 

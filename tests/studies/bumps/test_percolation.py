@@ -12,11 +12,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from recombine.lab.claims import judge_all
+from recombine.lab.report.kit.maps import draw_map, places_of
 from recombine.lab.table import make_table
+from recombine.runs.bump_percolation import PercolationConfig
 from recombine.runs.bumps import BumpsRun
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
-from recombine.studies.bumps._shared.map_figure import draw_map, places_of
 from recombine.studies.bumps._shared.nearest_label import sampled_nearest_label
 from recombine.studies.bumps.percolation.claims import (
     BLOCK,
@@ -30,7 +31,6 @@ from recombine.studies.bumps.percolation.claims import (
 )
 from recombine.studies.bumps.percolation.experiment import FULL, LAMBDAS, SMOKE, WIDTHS, arms, named
 from recombine.studies.bumps.percolation.findings import numbers
-from recombine.studies.bumps.percolation_theory.simulation import PercolationConfig
 from recombine.worlds.holdouts import nested_order
 
 EXPERIMENT = EXPERIMENTS["bumps/percolation"]

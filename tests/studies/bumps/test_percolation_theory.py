@@ -10,6 +10,7 @@ import pytest
 from recombine.errors import UserError
 from recombine.lab.experiment import make_plan
 from recombine.lab.table import make_table
+from recombine.runs.bump_percolation import COLUMNS, PercolationConfig
 from recombine.runs.work import Computation
 from recombine.seeds import Seeds
 from recombine.settings import override
@@ -26,7 +27,6 @@ from recombine.studies.bumps.percolation_theory.claims import (
     neighbours_of,
 )
 from recombine.studies.bumps.percolation_theory.findings import numbers
-from recombine.studies.bumps.percolation_theory.simulation import COLUMNS, PercolationConfig
 from recombine.theory.percolation.lattice import largest_components, link
 from recombine.worlds.holdouts import nested_order
 from support import tables

@@ -11,12 +11,12 @@ from recombine.instruments.representations.geometry import torus
 from recombine.instruments.representations.null import as_grid
 from recombine.lab.claims import judge_all
 from recombine.lab.table import make_table
+from recombine.runs.torus_nulls import NullsConfig
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.bumps.torus.claims import BLOCK, CLAIMS, CONJUNCTIVE, NULLS, RATIO, TRAINED
 from recombine.studies.bumps.torus.experiment import FULL
 from recombine.studies.bumps.torus.findings import numbers
-from recombine.studies.bumps.torus.nulls import NullsConfig
 from recombine.worlds.bumps import BumpsWorld
 
 EXPERIMENT = EXPERIMENTS["bumps/torus"]

@@ -9,7 +9,7 @@ from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
 from recombine.lab.rules import BySeed, Rule, least, less, mean
 from recombine.lab.table import at_end
-from recombine.studies.bumps.arrangements.hypotheses import GRAPH, HYPOTHESES, LINES, NEAR, OVERLAP
+from recombine.runs.bump_hypotheses import GRAPH, HYPOTHESES, LINES, NEAR, OVERLAP
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from recombine.instruments.bumps.place_evaluation import EachPlaceEvaluation
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.bump_hypotheses import COLUMNS, Predictions
+from recombine.runs.bump_sets import SIZES, WITHOUT
 from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Work
 from recombine.settings import override
 from recombine.studies.bumps._shared.columns import MAPS, REGIONS
 from recombine.studies.bumps.arrangements.claims import BLOCKS, GRID, JOINED, PER_ROW, PIECES, PREDICTED, RANDOM
-from recombine.studies.bumps.arrangements.hypotheses import COLUMNS, Predictions
 from recombine.studies.bumps.efficiency import experiment as efficiency
-from recombine.studies.bumps.efficiency.training_sets import SIZES, WITHOUT
 from recombine.studies.bumps.percolation import experiment as percolation
 from recombine.worlds.holdouts import Blocks, Grid, LabelSplit
 

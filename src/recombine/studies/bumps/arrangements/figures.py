@@ -17,6 +17,7 @@ from recombine.lab.report.kit.bars import draw_bar
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.rules import mean
 from recombine.lab.table import select
+from recombine.runs.bump_hypotheses import GRAPH, HYPOTHESES, LINES, NEAR, OVERLAP
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.arrangements.claims import (
     ARMS,
@@ -31,7 +32,6 @@ from recombine.studies.bumps.arrangements.claims import (
     random_arms,
 )
 from recombine.studies.bumps.arrangements.experiment import splits
-from recombine.studies.bumps.arrangements.hypotheses import GRAPH, HYPOTHESES, LINES, NEAR, OVERLAP
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit
 

@@ -19,8 +19,8 @@ from recombine.lab.numbers import interval_text, number_text
 from recombine.lab.rules import BySeed, Measure, Rule, below, difference, least, mean
 from recombine.lab.statistics import mean_interval
 from recombine.lab.table import at_end, select
+from recombine.runs.bump_sets import HELD, WITH, WITHOUT, bumps, stripes
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
-from recombine.studies.bumps.efficiency.training_sets import HELD, WITH, WITHOUT, bumps, stripes
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
 if TYPE_CHECKING:

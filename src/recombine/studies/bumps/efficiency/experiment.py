@@ -11,23 +11,24 @@ set. *Judged.* With which power of N the number of images grows.
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment
-from recombine.runs.bumps import BumpsRun
-from recombine.runs.work import Work
-from recombine.settings import override
-from recombine.studies.bumps._shared.nearest_label import NEAREST
-from recombine.studies.bumps.crossing.compose import experiment as compose
-from recombine.studies.bumps.efficiency.training_sets import (
-    COLUMNS,
+from recombine.runs.bump_sets import (
     KINDS,
     SHARES,
     SIZES,
     WITH,
+    WITHOUT,
     NearestLabelBySize,
-    columns_of_run,
     training_set,
 )
+from recombine.runs.bumps import BumpsRun
+from recombine.runs.work import Work
+from recombine.settings import override
+from recombine.studies.bumps._shared.columns import MODELS, REGIONS
+from recombine.studies.bumps._shared.nearest_label import NEAREST, model_of
+from recombine.studies.bumps.crossing.compose import experiment as compose
 from recombine.studies.bumps.percolation import experiment as percolation
 
 
@@ -43,6 +44,15 @@ def arms(base: BumpsRun, sizes: tuple[int, ...], shares: tuple[float, ...]) -> d
         world, split = training_set(kind, pixels, share)
         runs[named(kind, pixels, share)] = base.replace(world=world.model_dump(), split=split.model_dump())
     return {**runs, NEAREST: NearestLabelBySize(sizes=sizes, shares=shares)}
+
+
+def columns_of_run(config: Any) -> dict[str, Any]:
+    """What all rows of an arm share; the baseline names its training sets row by row."""
+    if not isinstance(config, BumpsRun):
+        return {"model": model_of(config)}
+    share = config.split.share if "2D" in config.split.parts else 0.0
+    kind = WITH if "1D" in config.split.parts else WITHOUT
+    return {"model": model_of(config), "kind": kind, "pixels": config.world.pixels, "share": share}
 
 
 LAPTOP = override(
@@ -64,7 +74,7 @@ EXPERIMENT = Experiment(
             "12 to 32 px, five shares with stripes and without, and stripes alone, five seeds, on one GPU",
         ),
     },
-    columns=COLUMNS,
+    columns={**REGIONS, **MODELS, "kind": str, "pixels": int, "share": float},
     of_arm=columns_of_run,
     assumptions=(
         "The paper does not list its N; these are sides that can be halved twice. All runs see as many images, as the "

@@ -22,6 +22,7 @@ from recombine.lab.report.kit.curves import band_caption, draw_mean, mean_and_ba
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.lab.rules import mean
 from recombine.lab.table import Curve
+from recombine.runs.bump_sets import MARGIN, WITH, WITHOUT, training_set
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.efficiency.claims import (
     FEWEST_SIZES,
@@ -35,7 +36,6 @@ from recombine.studies.bumps.efficiency.claims import (
     slopes,
     stripes_alone,
 )
-from recombine.studies.bumps.efficiency.training_sets import MARGIN, WITH, WITHOUT, training_set
 
 NAMES = {WITH: "with stripes", WITHOUT: "bumps alone"}
 LINES = (  # what is counted, colour, name

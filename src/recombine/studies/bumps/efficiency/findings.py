@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from recombine.lab.rules import mean
 from recombine.lab.table import at_end
+from recombine.runs.bump_sets import WITH, WITHOUT
 from recombine.studies.bumps._shared.nearest_label import TRAINED
 from recombine.studies.bumps.efficiency.claims import LEVEL, Accuracy, images_needed, medians, slopes, stripes_alone
-from recombine.studies.bumps.efficiency.training_sets import WITH, WITHOUT
 from recombine.worlds.holdouts import SEEN
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from typing import Any
 
 from recombine.instruments.representations.learned_maps import MapSettings
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.bump_percolation import COLUMNS, PercolationConfig
 from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Work
 from recombine.settings import override
 from recombine.studies.bumps._shared.columns import MAPS, REGIONS
 from recombine.studies.bumps.crossing.compose import experiment as compose
 from recombine.studies.bumps.percolation.claims import THEORY, THRESHOLDS
-from recombine.studies.bumps.percolation_theory.simulation import COLUMNS, PercolationConfig
 
 SMALL = override(
     compose.FULL,

@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 
 from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.maps import draw_map, places_of
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
 from recombine.lab.rules import mean
-from recombine.studies.bumps._shared.map_figure import draw_map, places_of
 from recombine.studies.bumps.percolation.claims import THEORY, UNTRAINED, Lines, lines, losses, neighbour_shares
 from recombine.studies.bumps.percolation_theory.figures import width_colors
 
@@ -79,8 +79,8 @@ def losses_over_share(table: pl.DataFrame) -> Figure:
         put_caption(
             drawn,
             "At the end of training. Titles: from the smallest to the largest lambda, mean over widths. (a, b) Mean "
-            "over labels and quantiles of the training noise. (c) Of as many nearest places in the block as a place has "
-            "neighbours on the grid, those that are its neighbours; dotted: the same block before training.",
+            "over labels and quantiles of the training noise. (c) Of as many nearest places in the block as a place "
+            "has neighbours on the grid, those that are its neighbours; dotted: the same block before training.",
             band_caption(table.filter(pl.col("arm") != THEORY)["seed"].n_unique()),
         )
     return drawn

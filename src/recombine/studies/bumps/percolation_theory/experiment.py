@@ -9,8 +9,8 @@ percolation; and what "sigma = 0.1 never percolates" depends on. Nothing is trai
 """
 
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.bump_percolation import COLUMNS, PercolationConfig
 from recombine.studies.bumps.percolation_theory.claims import BETWEEN, ON
-from recombine.studies.bumps.percolation_theory.simulation import COLUMNS, PercolationConfig
 
 SMOKE = PercolationConfig(
     pixels=16,

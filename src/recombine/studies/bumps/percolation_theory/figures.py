@@ -18,6 +18,7 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import draw_mean
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
+from recombine.runs.bump_percolation import PercolationConfig
 from recombine.studies.bumps.percolation_theory.claims import (
     CHOSEN,
     DISKS,
@@ -27,7 +28,6 @@ from recombine.studies.bumps.percolation_theory.claims import (
     curves_of,
     neighbours_of,
 )
-from recombine.studies.bumps.percolation_theory.simulation import PercolationConfig
 from recombine.theory.percolation.lattice import overlap
 
 FARTHEST = 4.0  # px

@@ -12,12 +12,12 @@ from recombine.diffusion.samplers import SamplerConfig
 from recombine.instruments.bumps.torus_evaluation import TorusEvaluation
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.bumps import BumpsRun
+from recombine.runs.torus_nulls import NullsConfig
 from recombine.runs.work import Work
 from recombine.settings import override
 from recombine.studies.bumps._shared.columns import BLOCKS, REGIONS
 from recombine.studies.bumps.crossing.compose import experiment as compose
 from recombine.studies.bumps.torus.claims import NULLS, TRAINED
-from recombine.studies.bumps.torus.nulls import NullsConfig
 
 FULL = override(
     compose.FULL,

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
 
-from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Computation, Row
-from recombine.studies.bumps._shared.columns import MODELS, REGIONS
-from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.worlds.bumps import BumpsWorld
 from recombine.worlds.holdouts import LabelSplit, Square
 
 WITH, WITHOUT = KINDS = ("stripes", "bumps")
-COLUMNS: dict[str, type] = {**REGIONS, **MODELS, "kind": str, "pixels": int, "share": float}
-"""With stripes or bumps alone, side N of the canvas, and the share of the bumps that was trained on."""
 SIZES = (12, 16, 24, 32)
 SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 MARGIN = 6  # px of labels beyond each side of the image
@@ -32,15 +27,6 @@ def training_set(kind: str, pixels: int, share: float) -> tuple[BumpsWorld, Labe
     if not share:
         return world, LabelSplit(step=1.0, parts=("1D",), held_out=held_out)
     return world, LabelSplit(step=1.0, parts=("2D", "1D") if kind == WITH else ("2D",), held_out=held_out, share=share)
-
-
-def columns_of_run(config: Any) -> dict[str, Any]:
-    """What all rows of an arm share; the baseline names its training sets row by row."""
-    if not isinstance(config, BumpsRun):
-        return {"model": NEAREST}
-    share = config.split.share if "2D" in config.split.parts else 0.0
-    kind = WITH if "1D" in config.split.parts else WITHOUT
-    return {"model": TRAINED, "kind": kind, "pixels": config.world.pixels, "share": share}
 
 
 def bumps(pixels: int, share: float) -> int:
