@@ -185,7 +185,7 @@ def test_the_figures_are_drawn_from_any_part_of_the_table() -> None:
     assert EXPERIMENT.draw is not None
     for found in (whole, whole.filter(pl.col("kind") == WITH), table(nearest_label, 1), empty):
         drawn = EXPERIMENT.draw(found, config)
-        assert [len(drawing.figure.axes) for drawing in drawn.values()] == [4, 2]
+        assert [len(drawing.figure.axes) for drawing in drawn.values()] == [4]
 
 
 def test_numbers_of_the_findings() -> None:

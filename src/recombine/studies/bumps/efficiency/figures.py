@@ -8,12 +8,10 @@ from collections.abc import Mapping
 import matplotlib
 import numpy as np
 import polars as pl
-import torch
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, to_hex
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from recombine.lab.experiment import Drawing
@@ -22,7 +20,7 @@ from recombine.lab.report.kit.curves import band_caption, draw_mean, mean_and_ba
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
 from recombine.lab.rules import mean
 from recombine.lab.table import Curve
-from recombine.runs.bump_sets import MARGIN, WITH, WITHOUT, training_set
+from recombine.runs.bump_sets import WITH, WITHOUT
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.efficiency.claims import (
     FEWEST_SIZES,
@@ -46,30 +44,28 @@ LINES = (  # what is counted, colour, name
 )
 DASHES = (0, (4, 1.5))
 NONE = 2  # where models trained on no bump are drawn on the axis of images
-SHOWN = (20, 0.2)  # the size and the share of the picture of labels
 
 
 def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
-    """Accuracy over the number of images, and the number needed over N; the same of held-out labels alone."""
+    """Accuracy over the number of images, and the number needed over N."""
     return {
         "figure": Drawing(
             figure(table),
             "Accuracy over the number of images of bumps, with lone stripes and without, for each size of the canvas; "
             "images needed for 60% over the size. Dotted: the nearest-label baseline.",
         ),
-        "held-out": Drawing(held_out(table), "The same accuracy of held-out labels alone."),
     }
 
 
 def figure(table: pl.DataFrame) -> Figure:
-    """Overall accuracy with stripes and without, images needed over N, and what may be trained on."""
+    """Overall accuracy with stripes and without, images needed over N, and accuracy of held-out labels."""
     with house_style():
         drawn = Figure(figsize=(15.5, 13.6), layout="constrained")
         panels = drawn.subplots(2, 2)
         _draw_responses(panels[0, 0], table, Accuracy(WITH), "a")
         _draw_responses(panels[0, 1], table, Accuracy(WITHOUT), "b")
         _draw_needed(panels[1, 0], table)
-        _draw_labels(panels[1, 1])
+        _draw_responses(panels[1, 1], table, Accuracy(WITH, "held out"), "d")
         _legend(drawn, table)
         put_caption(
             drawn,
@@ -77,22 +73,8 @@ def figure(table: pl.DataFrame) -> Figure:
             "over the number of different bumps trained on; dashed: those that also show a bump, not stripes that "
             "cross. All labels: 0.8 times those outside of the held-out square plus 0.2 times those inside. Squares: "
             "stripes and no bump, by place (full) and as a bump (open). (c) Where a and b pass 60%, a dot a seed, "
-            "line: median; slopes of the logarithms, the mean over seeds with its 95% interval; grey: N and N².",
-            band_caption(_seeds(table)),
-        )
-    return drawn
-
-
-def held_out(table: pl.DataFrame) -> Figure:
-    """Accuracy of held-out labels, with stripes and without."""
-    with house_style():
-        drawn = Figure(figsize=(15, 7.6), layout="constrained")
-        for axes, letter, kind in zip(drawn.subplots(1, 2), "ab", (WITH, WITHOUT), strict=True):
-            _draw_responses(axes, table, Accuracy(kind, "held out"), letter)
-        _legend(drawn, table)
-        put_caption(
-            drawn,
-            "As a and b of the other figure, for labels inside of the held-out square alone.",
+            "line: median; slopes of the logarithms, the mean over seeds with its 95% interval; grey: N and N². "
+            "(d) As a, inside of the square alone.",
             band_caption(_seeds(table)),
         )
     return drawn
@@ -170,33 +152,6 @@ def _draw_needed(axes: Axes, table: pl.DataFrame) -> None:
 def _power(found: Needed) -> str:
     fits = slopes(found) if len({pixels for own in found.values() for pixels in own}) >= FEWEST_SIZES else {}
     return f": N$^{{{mean(fits):.2f}}}$, bumps alone" if fits else ""
-
-
-def _draw_labels(axes: Axes) -> None:
-    """The label space of one set: bumps trained on, not trained on and held out, lone stripes."""
-    pixels, share = SHOWN
-    world, split = training_set(WITH, pixels, share)
-    side = round(world.extent)
-    picture = torch.zeros(side, side, dtype=torch.int64)
-    for value, labels in (
-        (1, world.centres()),
-        (2, world.centres()[[name != "seen" for name in split.region(world, world.centres())]]),
-        (3, split.labels(world, 0)),
-    ):
-        at = labels.long() - 1
-        picture[at[:, 1], at[:, 0]] = value
-        if value == 3:
-            lone = at[world.dimension(labels) == 1]
-            picture[lone[:, 1], lone[:, 0]] = 4
-    shades = ("#FFFFFF", "#EDEDED", "#F3C9A8", INK, "#9EC9E5")
-    low, high = 0.5 - MARGIN, pixels + MARGIN + 0.5
-    axes.imshow(picture.numpy(), cmap=ListedColormap(shades), vmin=-0.5, vmax=4.5, extent=(low, high, high, low))
-    names = {INK: f"bump, trained on ({share:.0%})", "#EDEDED": "bump, not trained on", "#F3C9A8": "bump, held out",
-             "#9EC9E5": "stripe, trained on"}  # fmt: skip
-    handles = [Patch(facecolor=color, edgecolor=FAINT, label=name) for color, name in names.items()]
-    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
-    axes.set(xlabel="x", ylabel="y", title="d   The labels of one training set")
-    axes.grid(False)
 
 
 def _legend(drawn: Figure, table: pl.DataFrame) -> None:
