@@ -10,7 +10,7 @@ from recombine.instruments.bumps.evaluation import LatticeEvaluation, measure_bu
 from recombine.instruments.bumps.label_losses import loss_rows
 from recombine.instruments.bumps.subject import Sampling, Subject
 from recombine.instruments.representations.learned_maps import map_rows
-from recombine.lab.execute.conduct import conduct
+from recombine.lab.execute.jobs import train_runs
 from recombine.lab.sheet import draw_from_run
 from recombine.lab.store import Store
 from recombine.runs.bumps import BumpsRun, read_place
@@ -36,7 +36,7 @@ SMALL = build(
 
 def test_a_run_of_bumps_trains_measures_and_draws(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
-    conduct([SMALL], store, Execution.plain("cpu"), lambda news: None)
+    train_runs([SMALL], store, Execution.plain("cpu"), lambda news: None)
     run = store.run(SMALL.address)
     assert run.done
     rows = run.rows()
@@ -124,7 +124,7 @@ def test_a_map_has_every_second_place_beside_the_untrained_block(tmp_path: Path)
     assert isinstance(run.evaluation, LatticeEvaluation)
     assert run.evaluation.map is not None
     store = Store(tmp_path)
-    conduct([run], store, Execution.plain("cpu"), lambda news: None)
+    train_runs([run], store, Execution.plain("cpu"), lambda news: None)
     rows = store.run(run.address).rows()
     maps = [r for r in rows if r["instrument"] == "map"]
     assert {r["images_seen"] for r in maps} == {128}  # at the end alone

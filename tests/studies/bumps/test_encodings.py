@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from recombine.lab.claims import judge_all
-from recombine.lab.execute.conduct import conduct
+from recombine.lab.execute.jobs import train_runs
 from recombine.lab.store import Store
+from recombine.runs.bump_codes import ANGLES, LONG, RAW, SCALAR, SHORT, code_of, encoded, with_code
 from recombine.runs.bumps import BumpsRun
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
-from recombine.studies.bumps._shared.codes import ANGLES, LONG, RAW, SCALAR, SHORT, code_of, encoded, with_code
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, baseline_of
 from recombine.studies.bumps.crossing.compose import experiment as compose
 from recombine.studies.bumps.crossing.encodings.claims import CLAIMS, CODES
@@ -97,7 +97,7 @@ def test_only_in_the_sinusoids_of_the_paper_near_labels_are_far_from_each_other(
 def test_every_code_trains_and_is_recognised(tmp_path: Path) -> None:
     runs = [override(with_code(compose.SMOKE, code), {"training.images": 64}) for code in OTHERS]
     store = Store(tmp_path)
-    conduct(runs, store, Execution.plain("cpu"), lambda news: None)
+    train_runs(runs, store, Execution.plain("cpu"), lambda news: None)
     assert all(store.run(run.address).done for run in runs)
     assert runs[0].network.condition.periods[0] > runs[0].world.extent
     assert [code_of(with_code(compose.FULL, code)) for code in (*CODES, SHORT)] == [*CODES, SHORT]

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-import torch
-from recombine.lab.execute.jobs import train_runs
 
 from recombine.errors import UserError
 from recombine.instruments.bumps.band_evaluation import BAND, across, bin_of
 from recombine.lab.claims import judge_all
+from recombine.lab.execute.jobs import train_runs
 from recombine.lab.store import Store
 from recombine.lab.table import make_table
-from recombine.runs.bump_baselines import NearestLabel, nearest
+from recombine.runs.bump_baselines import NearestLabel
 from recombine.runs.bumps import BumpsRun
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
@@ -123,14 +122,6 @@ def test_prompts_lie_in_the_band_from_edge_to_edge() -> None:
 
 def test_depths_are_named_by_where_they_end() -> None:
     assert Counter(bin_of(k / 8) for k in range(1, 9)) == {0.5: 4, 1.0: 4}
-
-
-def test_the_nearest_label_is_found_and_ties_are_broken_by_chance() -> None:
-    known = torch.tensor([[1.0, 1.0], [3.0, 1.0], [9.0, 9.0]], dtype=torch.float64)
-    asked = torch.tensor([[1.4, 1.0], [8.0, 8.0], [2.0, 1.0]], dtype=torch.float64)
-    answers = [nearest(asked, known, seed).tolist() for seed in range(8)]
-    assert all(each[:2] == [[1, 1], [9, 9]] for each in answers)
-    assert {tuple(each[2]) for each in answers} == {(1, 1), (3, 1)}
 
 
 def test_a_smoke_run_is_measured_across_its_band(tmp_path: Path) -> None:

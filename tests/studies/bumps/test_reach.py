@@ -9,8 +9,8 @@ from recombine.instruments.bumps.band_evaluation import BAND, bin_of
 from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.lab.claims import judge_all
 from recombine.lab.table import make_table
+from recombine.runs.bump_codes import LONG, RAW, SHORT, code_distances, with_code
 from recombine.studies import EXPERIMENTS
-from recombine.studies.bumps._shared.codes import LONG, RAW, SHORT, code_distances, with_code
 from recombine.studies.bumps._shared.nearest_label import TRAINED, baseline_of
 from recombine.studies.bumps.holes.lesion import experiment as lesion
 from recombine.studies.bumps.holes.reach.claims import CLAIMS, CODES, SHARE, SIGMA, WIDTHS

@@ -12,6 +12,7 @@ from recombine.runs.bumps import BumpsRun
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, baseline_of, nearest_label
+from recombine.studies.bumps._shared.sweeps import levels
 from recombine.studies.bumps.holes.squares.claims import (
     CENTRE,
     CLAIMS,
@@ -20,7 +21,6 @@ from recombine.studies.bumps.holes.squares.claims import (
     STRIPES,
     expected,
     over_sides,
-    sides_of,
 )
 from recombine.studies.bumps.holes.squares.experiment import FULL, SIDES, of_arm
 from recombine.worlds.holdouts import HELD_OUT, SEEN
@@ -123,7 +123,7 @@ def test_every_budget_has_each_square_beside_its_baseline() -> None:
 
 def test_the_figure_is_drawn_from_any_part_of_the_table() -> None:
     whole = table(_paper)
-    assert sides_of(whole, pattern=STRIPES, place=CENTRE) == list(SIDES)
+    assert levels(whole, "side", pattern=STRIPES, place=CENTRE) == list(SIDES)
     assert over_sides(whole, STRIPES, CENTRE, "fine")[1].shape == (5, len(SIDES))
     assert EXPERIMENT.draw is not None
     for part in (whole, whole.filter(pl.col("arm") == "trained bump corner 8", pl.col("seed") == 0), whole.clear()):

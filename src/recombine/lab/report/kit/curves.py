@@ -91,3 +91,19 @@ def band_caption(n: int, band: Band = "interval") -> str:
         return f"n = {n} seed: one curve, no band."
     what = "95% interval of the mean" if band == "interval" else "smallest to largest seed"
     return f"Thin lines: seeds. Thick line: their mean. Band: {what}. n = {n} seeds."
+
+
+def draw_sweep(
+    axes: Axes, at: Sequence[float], values: NDArray[np.float64], color: str, name: str, marker: str
+) -> None:  # values [seeds, len(at)]
+    """Points for seeds, a line for their mean, a band for its 95% interval."""
+    if not values.size:
+        return
+    if len(values) > 1:
+        axes.fill_between(at, *mean_intervals(values), color=color, alpha=0.16, linewidth=0, zorder=2)
+        for row in values:
+            axes.plot(at, row, marker, color=color, markersize=4, alpha=0.45, markeredgewidth=0, zorder=2.5)
+    axes.plot(
+        at, values.mean(axis=0), color=color, linewidth=3, marker=marker, markersize=9, markeredgecolor="white",
+        zorder=3, label=name,
+    )  # fmt: skip

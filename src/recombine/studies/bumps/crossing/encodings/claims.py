@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Measure, above, average, below, difference, largest, mean, smallest
-from recombine.studies.bumps._shared.codes import ANGLES, LONG, NAMES, RAW, SCALAR
+from recombine.runs.bump_codes import ANGLES, LONG, RAW, SCALAR
+from recombine.studies.bumps._shared.codes import NAMES
 from recombine.studies.bumps.crossing.compose.claims import BOTH, CROSSING, HELD_COORDINATE, Asked, baseline, right
 from recombine.worlds.holdouts import SEEN
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment
+from recombine.runs.bump_codes import HIDDEN, RAW, SCALAR, code_of, with_code
 from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Work
 from recombine.settings import override
-from recombine.studies.bumps._shared.codes import HIDDEN, RAW, SCALAR, code_of, with_code
 from recombine.studies.bumps._shared.columns import DATA
 from recombine.studies.bumps._shared.nearest_label import baseline_of, sampled_nearest_label
 from recombine.studies.bumps.crossing.compose import experiment as compose

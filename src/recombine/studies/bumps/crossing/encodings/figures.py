@@ -12,9 +12,10 @@ from recombine.lab.report.kit.curves import draw_series
 from recombine.lab.report.kit.style import INK, house_style, put_caption, seeds_text
 from recombine.lab.rules import BySeed, average, mean
 from recombine.lab.table import Curve, curves, select
+from recombine.runs.bump_codes import LONG, RAW, code_distances, with_code
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.bar_figure import accuracy_bars
-from recombine.studies.bumps._shared.codes import COLORS, DASHES, LONG, NAMES, RAW, code_distances, with_code
+from recombine.studies.bumps._shared.codes import COLORS, DASHES, NAMES
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps.crossing.compose.claims import BOTH, HELD_COORDINATE, Asked, right
 from recombine.studies.bumps.crossing.encodings.claims import CODES, fine

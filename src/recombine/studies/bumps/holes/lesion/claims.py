@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recombine.instruments.bumps.band_evaluation import BAND
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import above, below, rank_correlation
-from recombine.lab.table import at_end, select
+from recombine.lab.table import at_end
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
+from recombine.studies.bumps._shared.sweeps import Swept, levels, swept
 from recombine.worlds.holdouts import SEEN
 
 if TYPE_CHECKING:
@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 ORDERED = -0.8
 FALL = 0.25
-BySeedAndWidth = tuple[list[float], "NDArray[np.float64]"]
 
 
 def widths_of(table: pl.DataFrame) -> list[float]:
     """The widths that were trained with, ascending."""
-    return sorted(select(table, model=TRAINED)["width"].drop_nulls().unique().to_list())
+    return levels(table, "width", model=TRAINED)
 
 
 def expected(width: float) -> float:
@@ -34,14 +33,9 @@ def expected(width: float) -> float:
     return min(1.0, 2 / width)
 
 
-def over_widths(table: pl.DataFrame, region: str, how: str = "fine", model: str = TRAINED) -> BySeedAndWidth:
+def over_widths(table: pl.DataFrame, region: str, how: str = "fine", model: str = TRAINED) -> Swept:
     """Widths at which this was measured, and how often both coordinates are right: seed by width.  # [s, w]"""
-    found = {}
-    for width in widths_of(table):
-        if values := at_end(table, f"{how}.both", model=model, width=width, region=region):
-            found[width] = values
-    seeds = _seeds(found)
-    return list(found), np.array([[found[width][seed] for width in found] for seed in seeds])
+    return swept(table, "width", f"{how}.both", model=model, region=region)
 
 
 def falls_all_the_way(table: pl.DataFrame) -> BySeed:
@@ -81,7 +75,7 @@ def deeper_than_a_pixel(table: pl.DataFrame) -> BySeed:
     """More than a pixel inside the widest band, where the nearest label is never right: how often both are right."""
     widest = _band(table)[0][-1]
     values = at_end(
-        table, "fine.both", model=TRAINED, width=widest, depth=[each for each in depths_of(table) if each > 1]
+        table, "fine.both", model=TRAINED, width=widest, depth=[each for each in levels(table, "depth") if each > 1]
     )
     if not values:
         raise NotMeasured("nothing lies deeper than a pixel")
@@ -94,26 +88,17 @@ def seen_stay_right(table: pl.DataFrame) -> BySeed:
     return dict(enumerate(values.min(axis=1))) if values.size else {}
 
 
-def depths_of(table: pl.DataFrame) -> list[float]:
-    """Where each bin of depth ends, ascending."""
-    return sorted(table["depth"].drop_nulls().unique().to_list())
-
-
 def listed(table: pl.DataFrame) -> str:
     """The mean accuracy across the band at each width."""
     widths, values = _band(table)
     return "; ".join(f"W {width:g}: {value:.2f}" for width, value in zip(widths, values.mean(axis=0), strict=True))
 
 
-def _band(table: pl.DataFrame) -> BySeedAndWidth:
+def _band(table: pl.DataFrame) -> Swept:
     widths, values = over_widths(table, BAND)
     if len(widths) < 2 or not values.size:
         raise NotMeasured("fewer than two widths were measured")
     return widths, values
-
-
-def _seeds(found: dict[float, dict[int, float]]) -> list[int]:
-    return sorted(set.intersection(*map(set, found.values()))) if found else []
 
 
 CLAIMS = (

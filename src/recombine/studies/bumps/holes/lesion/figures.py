@@ -8,20 +8,20 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from recombine.instruments.bumps.band_evaluation import BAND, BIN
 from recombine.instruments.bumps.evaluation import ALL
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
-from recombine.lab.report.kit.style import FAINT, empty_figure, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.curves import draw_sweep
+from recombine.lab.report.kit.maps import draw_map, places_of
+from recombine.lab.report.kit.style import FAINT, INK, empty_figure, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.rules import mean
 from recombine.lab.table import at_end, select
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.map_figure import draw_map, places_of
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
-from recombine.studies.bumps._shared.sweep_figure import CROSS, cross_mark, sweep_line
-from recombine.studies.bumps.holes.lesion.claims import depths_of, expected, over_widths, widths_of
+from recombine.studies.bumps._shared.sweeps import CROSS, levels
+from recombine.studies.bumps.holes.lesion.claims import expected, over_widths, widths_of
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
 REGIONS = {SEEN: ("seen", "#4D4D4D"), ALL: ("all", "#E69F00"), HELD_OUT: ("held out", "#D55E00")}
@@ -96,31 +96,30 @@ def _draw_band(axes: Axes, table: pl.DataFrame) -> None:
     span = np.linspace(min(widths), max(widths), 200)
     null = [expected(width) for width in span]
     axes.fill_between(span, 0, null, color="#EEEEEE", zorder=0.5)
-    axes.plot(span, null, color=FAINT, linewidth=1.8, linestyle="--", zorder=1)
+    axes.plot(span, null, color=FAINT, linewidth=1.8, linestyle="--", zorder=1, label="2 / W")
     for how, (name, color, marker) in ESTIMATES.items():
-        sweep_line(axes, *over_widths(table, BAND, how), color, name, marker)
+        draw_sweep(axes, *over_widths(table, BAND, how), color, name, marker)
         _crosses(axes, table, BAND, how, color)
     ends = (mean(at_end(table, "fine.both", model=TRAINED, width=w, region=BAND)) for w in (widths[0], widths[-1]))
     axes.set_title("Where no bump was seen: {:.0%} to {:.0%}".format(*ends))
     _width_axis(axes, widths)
-    handles, labels = axes.get_legend_handles_labels()
-    handles += [Line2D([], [], color=FAINT, linewidth=1.8, linestyle="--", label="2 / W"), cross_mark("nearest label")]
-    axes.legend([*handles], [*labels, "2 / W", "nearest label"], loc="best", handlelength=2.6)
+    axes.plot([], [], color=INK, label="nearest label", **CROSS)
+    axes.legend(loc="best", handlelength=2.6)
 
 
 def _draw_regions(axes: Axes, table: pl.DataFrame) -> None:
     axes.set_title("At pixels, by the darkest one (Fig 11)")
     for (region, (name, color)), marker in zip(REGIONS.items(), "osD", strict=True):
-        sweep_line(axes, *over_widths(table, region, "darkest"), color, name, marker)
+        draw_sweep(axes, *over_widths(table, region, "darkest"), color, name, marker)
     _crosses(axes, table, HELD_OUT, "darkest", REGIONS[HELD_OUT][1])
     _width_axis(axes, widths_of(table))
-    handles, labels = axes.get_legend_handles_labels()
-    axes.legend([*handles, cross_mark("")], [*labels, "nearest label, held out"], loc="best", handlelength=2.6)
+    axes.plot([], [], color=INK, label="nearest label, held out", **CROSS)
+    axes.legend(loc="best", handlelength=2.6)
 
 
 def _draw_depths(axes: Axes, table: pl.DataFrame) -> None:
     axes.set_title("By depth inside the band")
-    depths, widths = depths_of(table), widths_of(table)
+    depths, widths = levels(table, "depth"), widths_of(table)
     if not depths:
         return empty_panel(axes, "not measured: any depth")
     axes.axvspan(0, 1, color="#EEEEEE", zorder=0.5)

@@ -6,7 +6,8 @@ from recombine.instruments.bumps.band_evaluation import BAND
 from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.lab.claims import Claim
 from recombine.lab.rules import Measure, above, difference, final, lowest_of, smallest
-from recombine.studies.bumps._shared.codes import LONG, NAMES, RAW, SHORT
+from recombine.runs.bump_codes import LONG, RAW, SHORT
+from recombine.studies.bumps._shared.codes import NAMES
 from recombine.studies.bumps._shared.nearest_label import TRAINED
 from recombine.worlds.holdouts import SEEN
 

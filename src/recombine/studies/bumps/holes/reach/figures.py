@@ -12,11 +12,12 @@ from recombine.lab.report.kit.axes import accuracy_axis, one_legend
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.rules import BySeed, mean
 from recombine.lab.table import at_end, select
+from recombine.runs.bump_codes import code_distances, with_code
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.bar_figure import accuracy_bars
-from recombine.studies.bumps._shared.codes import COLORS, DASHES, NAMES, code_distances, with_code
+from recombine.studies.bumps._shared.codes import COLORS, DASHES, NAMES
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
-from recombine.studies.bumps.holes.lesion.claims import depths_of
+from recombine.studies.bumps._shared.sweeps import levels
 from recombine.studies.bumps.holes.reach.claims import CODES, GROUPS, SHARE, WIDE, WIDTHS
 
 FARTHEST = 12.0  # px between labels, on a canvas that has room for them
@@ -68,7 +69,7 @@ def _draw_codes(axes: Axes, config: BumpsRun, farthest: float) -> None:
 
 def _draw_depths(axes: Axes, table: pl.DataFrame) -> None:
     axes.set_title(f"Inside a band of {WIDE:g} px")
-    depths = depths_of(table)
+    depths = levels(table, "depth")
     if not depths:
         return empty_panel(axes, "not measured: any depth")
     axes.axvspan(0, 1, color="#EEEEEE", zorder=0.5)

@@ -9,9 +9,9 @@ from recombine.instruments.bumps.band_evaluation import BIN
 from recombine.lab.claims import judge_all
 from recombine.lab.rules import mean
 from recombine.lab.table import at_end
-from recombine.studies.bumps._shared.codes import code_distances, with_code
+from recombine.runs.bump_codes import code_distances, with_code
 from recombine.studies.bumps._shared.nearest_label import TRAINED
-from recombine.studies.bumps.holes.lesion.claims import depths_of
+from recombine.studies.bumps._shared.sweeps import levels
 from recombine.studies.bumps.holes.lesion.experiment import FULL
 from recombine.studies.bumps.holes.reach.claims import CLAIMS, CODES, WIDE
 
@@ -23,7 +23,7 @@ def numbers(table: pl.DataFrame) -> dict[str, Any]:
         return mean(at_end(table, instrument, model=TRAINED, code=code, **where))
 
     def half_at(code: str) -> str:
-        ends = np.array(depths_of(table))
+        ends = np.array(levels(table, "depth"))
         values = np.array([final(code, width=WIDE, depth=float(end)) for end in ends])
         if (values > 0.5).all():
             return "not at all"

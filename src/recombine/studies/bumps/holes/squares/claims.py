@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Measure, above, smallest
-from recombine.lab.table import at_end, select
+from recombine.lab.table import select
 from recombine.studies.bumps._shared.nearest_label import TRAINED
+from recombine.studies.bumps._shared.sweeps import Swept, swept
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
 if TYPE_CHECKING:
@@ -31,22 +31,13 @@ def expected(place: str, side: float) -> float:
     return 1 - (inner / side) ** 2
 
 
-def sides_of(table: pl.DataFrame, **where: str) -> list[float]:
-    """The sides that were trained with, ascending."""
-    return sorted(select(table, model=TRAINED, **where)["side"].unique().to_list())
-
-
 def over_sides(
     table: pl.DataFrame, pattern: str, place: str, how: str, region: str = HELD_OUT, model: str = TRAINED
-) -> tuple[list[float], NDArray[np.float64]]:
+) -> Swept:
     """Sides, and how often both are right in the square: seed by side, of the seeds that all arms have.  # [s, w]"""
-    found = {}
-    for side in sides_of(table, pattern=pattern, place=place):
-        where = {"pattern": pattern, "place": place, "side": side, "model": model}
-        if values := at_end(table, f"{how}.both", region=region, **where):
-            found[side] = values
-    seeds = sorted(set.intersection(*map(set, found.values()), _shared_seeds(table, model))) if found else []
-    return list(found), np.array([[found[side][seed] for side in found] for seed in seeds])
+    by_arm = select(table, model=model).group_by("arm").agg("seed")["seed"].to_list()
+    shared = set.intersection(*map(set, by_arm)) if by_arm else set()
+    return swept(table, "side", f"{how}.both", shared, pattern=pattern, place=place, region=region, model=model)
 
 
 def falls(pattern: str, place: str) -> Measure:
@@ -101,19 +92,11 @@ def listed(table: pl.DataFrame) -> str:
     return "fine: " + "; ".join(parts)
 
 
-def _measured(
-    table: pl.DataFrame, pattern: str, place: str, how: str, region: str = HELD_OUT
-) -> tuple[list[float], NDArray[np.float64]]:
+def _measured(table: pl.DataFrame, pattern: str, place: str, how: str, region: str = HELD_OUT) -> Swept:
     sides, values = over_sides(table, pattern, place, how, region)
     if not values.size:
         raise NotMeasured(f"{pattern}, {place}: not measured")
     return sides, values
-
-
-def _shared_seeds(table: pl.DataFrame, model: str) -> set[int]:
-    """The seeds that all arms of a model have, so that arms can be compared seed by seed."""
-    by_arm = select(table, model=model).group_by("arm").agg("seed")["seed"].to_list()
-    return set.intersection(*map(set, by_arm)) if by_arm else set()
 
 
 BUMPS_INSIDE, BUMPS_CORNER = (beyond_baseline(BUMP, place) for place in PLACES)

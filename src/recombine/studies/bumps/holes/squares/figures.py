@@ -8,16 +8,16 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.kit.axes import accuracy_axis
+from recombine.lab.report.kit.axes import accuracy_axis, one_legend
+from recombine.lab.report.kit.curves import draw_sweep
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.table import select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
-from recombine.studies.bumps._shared.sweep_figure import CROSS, cross_mark, sweep_line
+from recombine.studies.bumps._shared.sweeps import CROSS, levels
 from recombine.studies.bumps.holes.squares.claims import (
     BUMP,
     CENTRE,
@@ -26,7 +26,6 @@ from recombine.studies.bumps.holes.squares.claims import (
     STRIPES,
     expected,
     over_sides,
-    sides_of,
 )
 
 SERIES = {BUMP: ("bumps", "#0072B2", "o"), STRIPES: ("stripes", "#D55E00", "s")}
@@ -52,10 +51,10 @@ def over_side(table: pl.DataFrame, config: BumpsRun) -> Figure:
         figure = Figure(figsize=(17, 7.2), layout="constrained")
         panels = figure.subplots(1, 4, width_ratios=(0.4, 1, 0.4, 1))
         for column, place in enumerate(PLACES):
-            sides = sides_of(table, place=place)
+            sides = levels(table, "side", model=TRAINED, place=place)
             _draw_map(panels[2 * column], config.world.pixels, place, sides)
             _draw_place(panels[2 * column + 1], table, place, sides)
-        _legend(figure)
+        one_legend(figure, panels[1])
         seeds = select(table, model=TRAINED)["seed"].n_unique()
         put_caption(
             figure,
@@ -73,37 +72,26 @@ def _draw_place(axes: Axes, table: pl.DataFrame, place: str, sides: list[float])
     span = np.linspace(min(sides), max(sides), 200)
     null = [expected(place, side) for side in span]
     axes.fill_between(span, 0, null, color="#EEEEEE", zorder=0.5)
-    axes.plot(span, null, color=FAINT, linewidth=1.8, zorder=1)
+    axes.plot(span, null, color=FAINT, linewidth=1.8, zorder=1, label="nearest label, closed form")
     largest = []
     for pattern, (name, color, marker) in SERIES.items():
         found, values = over_sides(table, pattern, place, "fine")
-        sweep_line(axes, found, values, color, name, marker)
+        draw_sweep(axes, found, values, color, name, marker)
         if values.size:
             largest.append(f"{name} {values[:, -1].mean():.0%}")
         found, values = over_sides(table, pattern, place, "darkest")
         if values.size:
-            axes.plot(found, values.mean(axis=0), color=color, zorder=2.6, **THIN)
+            axes.plot(found, values.mean(axis=0), color=color, zorder=2.6, label=f"{name}, darkest pixel", **THIN)
     axes.set_title(f"{TITLES[place]}, W = {sides[-1]:g}: {', '.join(largest)}")
     found, values = over_sides(table, BUMP, place, "fine", model=NEAREST)
     if values.size:
-        axes.plot(found, values.mean(axis=0), color=INK, **CROSS)
+        axes.plot(found, values.mean(axis=0), color=INK, label="nearest label, exact", **CROSS)
     axes.set_xticks(sides, [f"{side:g}" for side in sides])
     axes.set_xlabel("W, side of the square in pixels")
     room = 0.06 * max(sides[-1] - sides[0], 1)
     axes.set_xlim(sides[0] - room, sides[-1] + room)
     accuracy_axis(axes, "accuracy where nothing was seen" if place == CENTRE else "")
     return None
-
-
-def _legend(figure: Figure) -> None:
-    marks = [
-        Line2D([], [], color=color, linewidth=3, marker=marker, markersize=9, markeredgecolor="white", label=name)
-        for name, color, marker in SERIES.values()
-    ]
-    marks.append(Line2D([], [], color="#777777", label="by the darkest pixel", **THIN))
-    marks.append(Line2D([], [], color=FAINT, linewidth=1.8, label="nearest label, closed form"))
-    marks.append(cross_mark("nearest label, exact"))
-    figure.legend(handles=marks, loc="outside upper center", ncols=5, handlelength=2.8)
 
 
 def _draw_map(axes: Axes, pixels: int, place: str, sides: list[float]) -> None:

@@ -1,4 +1,4 @@
-"""A map of places in a block, drawn as the grid that it is bent from (Liang et al. 2024, Figs 11c and 15)."""
+"""A map of places in a block of a network, drawn as the grid that it is bent from (Liang et al. 2024, Fig. 15)."""
 
 from typing import Any
 
