@@ -15,6 +15,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from recombine.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from recombine import worlds as worlds
     from recombine.front_door import Model as Model
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from recombine.front_door import train as train
     from recombine.lab.store import Store as Store
 
-__version__ = "0.1.0"
 __all__ = ["Model", "Result", "Store", "experiments", "load", "measure", "run", "sample", "train", "worlds"]
 
 _WHERE = dict.fromkeys(__all__, "recombine.front_door") | {"Store": "recombine.lab.store"}

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from recombine import __version__
 from recombine.commands import judging, making, running
 from recombine.deferred import defer
 from recombine.errors import UserError
+from recombine.version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -80,6 +80,7 @@ def redraw(options: argparse.Namespace) -> None:
 def report(options: argparse.Namespace) -> None:
     """Judge and report again from what the store holds; with --publish, commit it; with --results, renew what is."""
     from recombine.lab.publish.evidence import publish
+    from recombine.studies.scoreboard import write_scoreboard
 
     if options.results:
         if options.only or options.arm or options.set or options.seeds or options.budget or options.publish:
@@ -92,14 +93,15 @@ def report(options: argparse.Namespace) -> None:
     conclude_all([plan], store, options)
     if options.publish:
         print(f"evidence: {publish(plan, store, results_folder())}")
+        write_scoreboard(results_folder())
 
 
 def _renew(address: str | None) -> None:
     """Judge and draw committed evidence again: of one experiment, of a study, or all of it."""
     from recombine.lab.experiment import find_experiment
     from recombine.lab.publish.evidence import renew
-    from recombine.lab.publish.pages import write_scoreboard
     from recombine.studies import EXPERIMENTS
+    from recombine.studies.scoreboard import write_scoreboard
 
     results = results_folder()
     published = [each for each in EXPERIMENTS if (results / each / "claims.json").exists()]
@@ -118,7 +120,7 @@ def _renew(address: str | None) -> None:
 
 def show_scoreboard(options: argparse.Namespace) -> None:
     """What the papers say beside what came out here, figure by figure; with --write, renew results/README.md."""
-    from recombine.lab.publish.pages import scoreboard, write_scoreboard
+    from recombine.studies.scoreboard import scoreboard, write_scoreboard
 
     rows = scoreboard(results_folder())
     if options.write:

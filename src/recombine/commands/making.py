@@ -32,7 +32,7 @@ def bench(options: argparse.Namespace) -> None:
 
 def new(options: argparse.Namespace) -> None:
     """Write the folder of a new experiment, which runs at smoke at once."""
-    from recombine.lab.new_experiment import write_experiment
+    from recombine.studies.new_experiment import write_experiment
 
     folder = write_experiment(options.address)
     print(f"{folder}\nrun it: recombine run {options.address} --budget smoke")

@@ -65,6 +65,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()  # if there are none here, those of claims.py
     draw: Draw | None = None  # the table and the first arm's config -> figures; None: that of figures.py
     sheets: Sheets | None = None  # of samples; None: that of figures.py, or one an arm
+    numbers: Callable[[polars.DataFrame], Mapping[str, Any]] | None = None  # for findings; None: that of findings.py
     study: str = ""
     name: str = ""
     folder: Path | None = None  # that describes it
@@ -101,6 +102,8 @@ def complete(experiment: Experiment, package: str, folder: Path, study: str, nam
             found["draw"] = lambda table, config: importlib.import_module(f"{package}.figures").draw(table, config)
         if experiment.sheets is None:
             found["sheets"] = lambda kept: _own_sheets(f"{package}.figures")(kept)
+    if experiment.numbers is None and (folder / "findings.py").is_file():
+        found["numbers"] = lambda table: importlib.import_module(f"{package}.findings").numbers(table)
     return replace(experiment, **found)
 
 

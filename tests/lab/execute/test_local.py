@@ -13,7 +13,7 @@ from recombine.errors import RunFailed, UserError
 from recombine.files import read_rows
 from recombine.lab.execute import local as engines
 from recombine.lab.execute import workers
-from recombine.lab.execute.conduct import Progress
+from recombine.lab.execute.jobs import RunProgress
 from recombine.lab.execute.local import run_local
 from recombine.lab.execute.workers import Pack
 from recombine.lab.experiment import Budget, make_plan
@@ -23,13 +23,13 @@ from recombine.lab.table import read_table
 from recombine.runs.concept_graph import RunConfig
 from recombine.seeds import Seeds
 from recombine.settings import override
-from recombine.studies.concept_graphs.emergence.experiment import EXPERIMENT
+from recombine.studies import EXPERIMENTS
 from recombine.studies.concept_graphs.toy.experiment import ToyConfig
 
 pytestmark = pytest.mark.usefixtures("one_core")
 
 
-def ignore(news: Progress) -> None:
+def ignore(news: RunProgress) -> None:
     pass
 
 
@@ -40,7 +40,7 @@ def seeded(config: RunConfig, seed: int) -> RunConfig:
 def test_processes_tell_their_news_and_one_failure_stops_nobody(tiny: RunConfig, tmp_path: Path) -> None:
     """Two runs on two workers, one of them bound to fail; a third that waits, and the bits, are in test_cli_damage."""
     lost = override(tiny, {"training.rate": 1e30})
-    news: list[Progress] = []
+    news: list[RunProgress] = []
     before = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
     store = Store(tmp_path)
     failures = run_local([lost, tiny], store, "cpu", news.append, workers=2)
@@ -57,7 +57,7 @@ def test_a_worker_that_is_killed_is_told_and_the_other_is_finished(tiny: RunConf
     endless = override(seeded(tiny, 1), {"training.images": 10_000_000})  # it cannot end before it is killed
     killed: list[int] = []
 
-    def kill_it(news: Progress) -> None:
+    def kill_it(news: RunProgress) -> None:
         if news.address == endless.address and not killed:
             killed.append(int((Store(tmp_path).run(news.address).path / "lock").read_text()))
             os.kill(killed[0], signal.SIGKILL)
@@ -79,7 +79,7 @@ def test_in_one_process_a_failure_stops_nobody_either(
             raise error
         done.append(configs[0].address)
 
-    monkeypatch.setattr(workers, "conduct", pretend)
+    monkeypatch.setattr(workers, "train_runs", pretend)
     assert run_local([tiny, seeded(tiny, 1)], Store(tmp_path), "cpu", ignore) == ["this one fails"]
     assert done == [seeded(tiny, 1).address]
 
@@ -101,7 +101,7 @@ def test_how_the_cores_are_shared(
     """A single run takes all cores; several are processes of one thread, no more than there are runs or cores."""
     threads: list[Any] = []
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    monkeypatch.setattr(workers, "conduct", lambda configs, store, execution, *_: threads.append(execution.threads))
+    monkeypatch.setattr(workers, "train_runs", lambda configs, store, execution, *_: threads.append(execution.threads))
 
     def pool(packs: list[Pack], store: Any, report: Any, count: int) -> list[str]:
         assert [(len(pack.work), pack.execution.threads) for pack in packs] == [(1, 1)] * runs
@@ -115,7 +115,7 @@ def test_how_the_cores_are_shared(
 
 def test_plain_is_float32_eager(tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[Any] = []
-    monkeypatch.setattr(workers, "conduct", lambda configs, store, execution, *_: used.append(execution))
+    monkeypatch.setattr(workers, "train_runs", lambda configs, store, execution, *_: used.append(execution))
     run_local([tiny], Store(tmp_path), "cpu", ignore, plain=True)
     assert (used[0].precision, used[0].channels_last, used[0].compile, used[0].graphs) == (
         "float32",
@@ -137,7 +137,7 @@ def after(start: RunConfig, **changes: Any) -> RunConfig:
 
 def test_a_start_is_trained_first_and_once_for_all_its_children(tiny: RunConfig, tmp_path: Path) -> None:
     children = [after(tiny, **{"training.images": images}) for images in (64, 128)]
-    news: list[Progress] = []
+    news: list[RunProgress] = []
     store = Store(tmp_path)
     assert run_local(children, store, "cpu", news.append) == []
     order = list(dict.fromkeys(n.address for n in news))
@@ -212,8 +212,9 @@ def test_a_start_without_its_weights_is_one_line(tiny: RunConfig, tmp_path: Path
 @pytest.mark.usefixtures("quick_figures")
 def test_two_arms_and_two_experiments_share_a_run(tiny: RunConfig, tmp_path: Path) -> None:
     budget = Budget({"continuous": tiny, "again": tiny}, 1, "seconds")
-    first = replace(EXPERIMENT, budgets={"smoke": budget})
-    second = replace(EXPERIMENT, name="second", budgets={"smoke": replace(budget, arms={"continuous": tiny})})
+    emergence = EXPERIMENTS["concept-graphs/emergence"]
+    first = replace(emergence, budgets={"smoke": budget})
+    second = replace(emergence, name="second", budgets={"smoke": replace(budget, arms={"continuous": tiny})})
     store = Store(tmp_path)
     plans = [make_plan(experiment, "smoke") for experiment in (first, second)]
     for plan in plans:
@@ -225,14 +226,14 @@ def test_two_arms_and_two_experiments_share_a_run(tiny: RunConfig, tmp_path: Pat
     assert arms["arm"].unique(maintain_order=True).to_list() == ["continuous", "again"]
     one, other = (arms.filter(arms["arm"] == arm).drop("arm") for arm in ("continuous", "again"))
     assert one.equals(other)
-    assert read_table(paths[1] / "table.parquet").drop("experiment", "arm").equals(one.drop("experiment"))
+    assert read_table(paths[1] / "table.parquet").drop("arm").equals(one)
     assert json.loads((paths[1] / "plan.json").read_text())["runs"][0]["address"] == tiny.address
 
 
 def test_nothing_is_made_where_nothing_is_pending_or_the_device_is_not_there(
     tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "conduct", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr(workers, "train_runs", lambda *_: pytest.fail("trained"))
     for device in ("nonsense", "cuda:99"):
         with pytest.raises(UserError):
             run_local([tiny], Store(tmp_path / "store"), device, ignore)
@@ -241,9 +242,9 @@ def test_nothing_is_made_where_nothing_is_pending_or_the_device_is_not_there(
 
 
 def test_computations_go_on_beside_the_device(tmp_path: Path) -> None:
-    store, news = Store(tmp_path), list[Progress]()
+    store, news = Store(tmp_path), list[RunProgress]()
     toys = [ToyConfig(trials=trials, atoms=(1, 2)) for trials in (5, 6, 7)]
-    with engines._beside(toys, store, news.append, workers=1) as failures:
+    with engines._on_the_side(toys, store, news.append, workers=1) as failures:
         assert not all(store.run(toy.address).done for toy in toys)  # a process has only begun to start
     assert failures == []
     assert all(store.run(toy.address).done for toy in toys)
@@ -255,7 +256,7 @@ def test_where_training_is_stopped_they_are_too(tmp_path: Path) -> None:
     toys = [ToyConfig(trials=1_000 + trials) for trials in range(2_000)]  # minutes
 
     def train() -> None:
-        with engines._beside(toys, store, lambda news: seen.set(), workers=1):
+        with engines._on_the_side(toys, store, lambda news: seen.set(), workers=1):
             assert seen.wait(60)
             raise RunFailed("training")
 
@@ -266,24 +267,24 @@ def test_where_training_is_stopped_they_are_too(tmp_path: Path) -> None:
     assert not multiprocessing.active_children()
 
 
-def test_a_device_trains_fleets_while_computations_run_beside(
+def test_a_device_trains_packs_while_computations_run_on_the_side(
     tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The device is this CPU under another name."""
-    fleets = list[list[str]]()
+    packs = list[list[str]]()
 
     def train(pack: Pack, *rest: Any) -> list[str]:
-        fleets.append([work.address for work in pack.work])
+        packs.append([work.address for work in pack.work])
         return ["lost"]
 
     monkeypatch.setattr(engines, "resolve_device", lambda device: device)
     monkeypatch.setattr(engines, "_sharing", lambda device, cores: 1)
-    monkeypatch.setattr(engines, "do", train)
-    monkeypatch.setattr(engines, "FLEET", 2)
+    monkeypatch.setattr(engines, "run_pack", train)
+    monkeypatch.setattr(engines, "PACK_SIZE", 2)
     monkeypatch.setattr(engines.Execution, "fastest", lambda device: engines.Execution.plain("cpu"))
     runs, toy = [seeded(tiny, seed) for seed in range(3)], ToyConfig(trials=4, atoms=(1,))
     assert run_local([toy, *runs], Store(tmp_path), "cuda", ignore) == ["lost"]
-    assert [len(fleet) for fleet in fleets] == [2, 1]
+    assert [len(together) for together in packs] == [2, 1]
     assert Store(tmp_path).run(toy.address).done
 
 
@@ -291,26 +292,26 @@ def test_networks_that_train_too_short_for_it_are_not_compiled(
     tiny: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A minute of compiling pays where one kind of network sees many images, in one run or in many."""
-    monkeypatch.setattr(engines, "FLEET", 2)
+    monkeypatch.setattr(engines, "PACK_SIZE", 2)
     monkeypatch.setattr(engines, "COMPILED_FROM", 3 * tiny.training.total)
     fast = engines.Execution("cpu", compile=True)
     few = seeded(override(tiny, {"network.channels": 16}), 0)
     many = [seeded(tiny, seed) for seed in range(3)]
-    fleets = [(pack.work, pack.execution.compile) for pack in engines._fleets([few, *many], fast)]
-    assert fleets == [([few], False), (many[:2], True), (many[2:], True)]
+    packs = [(pack.work, pack.execution.compile) for pack in engines._packs([few, *many], fast)]
+    assert packs == [([few], False), (many[:2], True), (many[2:], True)]
     assert fast.uncompiled == engines.Execution("cpu")
 
 
-def test_fleets_share_images_and_hold_whole_kinds(tiny: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packs_share_images_and_hold_whole_architectures(tiny: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of the plan; a kind of network is made ready in one process, a set of images too."""
-    monkeypatch.setattr(engines, "FLEET", 4)
+    monkeypatch.setattr(engines, "PACK_SIZE", 4)
     monkeypatch.setattr(engines, "COMPILED_FROM", 0)
     wide, wider = (override(tiny, {"network.channels": channels}) for channels in (8, 12))
     other = override(tiny, {"split.count": 7})
     runs = [seeded(run, seed) for run in (tiny, other, wide, wider) for seed in range(2)]
-    fleets = [pack.work for pack in engines._fleets(runs, engines.Execution("cpu"))]
-    assert fleets == [[*runs[:2], *runs[4:6]], runs[6:], runs[2:4]]
-    assert [len(fleet) for fleet in engines._filled([runs[:1], runs[:7], runs[:2]])] == [1, 4, 3, 2]
+    packs = [pack.work for pack in engines._packs(runs, engines.Execution("cpu"))]
+    assert packs == [[*runs[:2], *runs[4:6]], runs[6:], runs[2:4]]
+    assert [len(together) for together in engines._filled([runs[:1], runs[:7], runs[:2]])] == [1, 4, 3, 2]
 
 
 def test_a_device_is_shared_by_as_many_processes_as_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,16 +325,16 @@ def test_a_device_is_shared_by_as_many_processes_as_it_has_room_for(monkeypatch:
         assert engines._sharing("cuda", cores) == expected
 
 
-def test_fleets_take_turns_in_processes_that_share_a_device(
+def test_packs_take_turns_in_processes_that_share_a_device(
     tiny: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The device is this CPU under another name; one of three fleets fails, in a process that goes on."""
+    """The device is this CPU under another name; one of three packs fails, in a process that goes on."""
     monkeypatch.setattr(engines, "resolve_device", lambda device: device)
     monkeypatch.setattr(engines, "_sharing", lambda device, cores: 2)
-    monkeypatch.setattr(engines, "FLEET", 2)
+    monkeypatch.setattr(engines, "PACK_SIZE", 2)
     monkeypatch.setattr(engines.Execution, "fastest", lambda device: engines.Execution.plain("cpu"))
     lost = override(tiny, {"training.rate": 1e30, "network.channels": 8})
-    runs, store, news = [seeded(tiny, seed) for seed in range(3)], Store(tmp_path), list[Progress]()
+    runs, store, news = [seeded(tiny, seed) for seed in range(3)], Store(tmp_path), list[RunProgress]()
     [line] = run_local([lost, *runs], store, "cuda", news.append)
     assert "lower training.rate" in line
     assert [store.run(run.address).done for run in (lost, *runs)] == [False, True, True, True]

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from recombine.lab.execute.conduct import Progress
+from recombine.lab.execute.jobs import RunProgress
 from recombine.lab.execute.progress import ProgressBars
 from recombine.lab.experiment import PlannedRun
 from recombine.studies.concept_graphs.emergence.experiment import SMOKE
@@ -21,8 +21,8 @@ def written(place: Console) -> str:
     return place.file.getvalue()
 
 
-def news(seen: int, total: int = 1000, **more: Any) -> Progress:
-    return Progress(RUN.address, seen, total, **more)
+def news(seen: int, total: int = 1000, **more: Any) -> RunProgress:
+    return RunProgress(RUN.address, seen, total, **more)
 
 
 def test_without_a_terminal_one_line_at_each_tenth(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_runs_keep_their_own_tenths_and_an_unplanned_run_goes_by_its_address() -
     place = console(terminal=False)
     with ProgressBars([RUN], place) as bars:
         bars(news(500))
-        bars(Progress("0" * 12, 500, 1000))
+        bars(RunProgress("0" * 12, 500, 1000))
     assert [line.split(":")[0] for line in written(place).splitlines()] == ["continuous seed 3", "0" * 12]
 
 
@@ -66,7 +66,7 @@ def test_on_a_terminal_a_bar_for_each_run() -> None:
     other = PlannedRun("binary", 0, SMOKE.replace(prediction="x0"))
     with ProgressBars([RUN, other], place) as bars:
         bars(news(250, loss=0.5))
-        bars(Progress(other.address, 1000, 1000, text="done before"))
+        bars(RunProgress(other.address, 1000, 1000, text="done before"))
     text = written(place)
     for part in ("continuous seed 3", " 25%", "250 images", "loss 0.5000", "binary seed 0", "100%", "done before"):
         assert part in text

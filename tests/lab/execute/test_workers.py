@@ -5,7 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from recombine.lab.execute.conduct import Progress
+from recombine.lab.execute.jobs import RunProgress
 from recombine.lab.execute.workers import Pack, best_pack, run_packs
 from recombine.lab.store import Store
 from recombine.runs.concept_graph import RunConfig
@@ -26,9 +26,9 @@ def test_a_free_process_takes_what_shares_images_then_what_nobody_has_then_what_
 ) -> None:
     other, third = (override(tiny, {"split.count": count}) for count in (7, 8))
     wide, elsewhere = override(tiny, {"network.channels": 8}), override(other, {"network.channels": 8})
-    first, alike = pack(tiny).images, pack(tiny).kinds
+    first, alike = pack(tiny).images, pack(tiny).architectures
     assert pack(wide).images == first == pack(tiny.replace(seeds=Seeds.all(3).model_dump())).images
-    assert pack(other).kinds == alike != pack(wide).kinds
+    assert pack(other).architectures == alike != pack(wide).architectures
     assert not first & pack(other).images
     assert not pack(ToyConfig()).images
 
@@ -40,7 +40,7 @@ def test_a_free_process_takes_what_shares_images_then_what_nobody_has_then_what_
 
 
 def test_one_process_does_many_packs(tmp_path: Path) -> None:
-    toys, news = [ToyConfig(trials=trials, atoms=(1,)) for trials in (3, 4, 5)], list[Progress]()
+    toys, news = [ToyConfig(trials=trials, atoms=(1,)) for trials in (3, 4, 5)], list[RunProgress]()
     store = Store(tmp_path)
     assert run_packs([pack(toy) for toy in toys], store, news.append, workers=1) == []
     assert [each.address for each in news] == [toy.address for toy in toys]
@@ -52,7 +52,7 @@ def test_where_a_process_is_killed_another_takes_what_is_left(tiny: RunConfig, t
     endless = override(tiny, {"training.images": 10_000_000, "network.channels": 8})
     store, killed = Store(tmp_path), list[int]()
 
-    def kill_it(news: Progress) -> None:
+    def kill_it(news: RunProgress) -> None:
         if news.address == endless.address and not killed:
             killed.append(int((store.run(news.address).path / "lock").read_text()))
             os.kill(killed[0], signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, device, date."""
+"""The provenance of a result: versions, device, date."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from recombine import __version__
 from recombine.training.execution import Execution
+from recombine.version import __version__
 
 
 def now() -> str:

@@ -1,7 +1,8 @@
-"""Processes that take work from a list: each does one pack after another, and keeps what it made for the next.
+"""Worker processes: each does one pack of work after another, and keeps what it has made for the next pack.
 
-A process that has drawn images, trained an instrument or compiled a network need not do so again. So a free one takes a
-pack that shares images with what it has done; if there is none, one of whose images no other process has any.
+A process that has rendered images, trained an object finder (17 s, benchmarks/README.md) or compiled a network (22 to
+50 s) need not do so again. So a free one is given a pack that shares images with what it has done; if there is none, a
+pack whose images no other process has; and of those, one whose networks it has compiled.
 """
 
 import multiprocessing
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from recombine.errors import UserError
-from recombine.lab.execute.conduct import Report, compute, conduct
+from recombine.lab.execute.jobs import OnProgress, compute, train_runs
 from recombine.lab.store import Store
 from recombine.runs.base import Run
 from recombine.runs.work import Computation, Work
@@ -29,7 +30,7 @@ from recombine.training.execution import Execution
 
 @dataclass(frozen=True)
 class Pack:
-    """Work that one process does together: a fleet of runs, or a computation."""
+    """Work that one process does together: runs that train side by side, or a computation."""
 
     work: Sequence[Work]
     execution: Execution
@@ -40,62 +41,66 @@ class Pack:
         return frozenset(work.images for work in self.work if isinstance(work, Run))
 
     @cached_property
-    def kinds(self) -> frozenset[str]:
-        """The kinds of networks that it has to make ready."""
+    def architectures(self) -> frozenset[str]:
+        """The architecture keys of its runs: what is compiled once for all of a kind."""
         return frozenset(work.architecture for work in self.work if isinstance(work, Run))
 
     @property
     def name(self) -> str:
+        """What messages call it."""
         return f"run {self.work[0].address}" if len(self.work) == 1 else f"{len(self.work)} runs"
 
 
-def do(pack: Pack, store: Store, report: Report) -> list[str]:
-    """Its runs as one fleet, its computations one after another; the lines of what failed."""
+def run_pack(pack: Pack, store: Store, on_progress: OnProgress) -> list[str]:
+    """Its computations one after another, then its runs side by side; one line for each failure."""
     failures = []
     for work in pack.work:
         if isinstance(work, Computation):
             try:
-                compute(work, store, report)
+                compute(work, store, on_progress)
             except UserError as failure:
                 failures.append(str(failure))
     runs = [work for work in pack.work if isinstance(work, Run)]
     if runs:
         try:
-            conduct(runs, store, pack.execution, report)
+            train_runs(runs, store, pack.execution, on_progress)
         except UserError as failure:
             failures.append(str(failure))
     return failures
 
 
 def run_packs(
-    packs: Iterable[Pack], store: Store, report: Report, workers: int, stop: threading.Event | None = None
+    packs: Iterable[Pack], store: Store, on_progress: OnProgress, workers: int, stop: threading.Event | None = None
 ) -> list[str]:
-    """Do all packs in as many processes, each with a pipe for its news; the lines of what failed. Where a pipe ends,
-    its process ended. `stop` does from another thread what Ctrl-C does.
+    """Run all packs in this many processes, each with a pipe for its progress; one line for each failure.
+
+    A pipe that ends means that its process ended. `stop`, set by another thread, acts like Ctrl-C.
     """
     waiting, running, failures = list(packs), dict[Connection, Worker](), list[str]()
     try:
         while waiting or running:
             while waiting and len(running) < workers:
                 worker = Worker.started(store)
-                worker.take(waiting, running.values())
+                worker.assign(waiting, running.values())
                 running[worker.pipe] = worker
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
             for pipe in _ready(running, None if stop is None else 0.5):
                 try:
-                    news = pipe.recv()
+                    received = pipe.recv()
                 except (EOFError, OSError):
                     failures += running.pop(pipe).ended()
                     continue
-                if news is None:
-                    running[pipe].take(waiting, running.values())
+                if received is None:
+                    running[pipe].assign(waiting, running.values())
+                elif isinstance(received, str):
+                    failures.append(received)
                 else:
-                    failures.append(news) if isinstance(news, str) else report(news)
+                    on_progress(received)
     except BaseException:
         for worker in running.values():
             if worker.process.pid is not None:
-                os.kill(worker.process.pid, signal.SIGINT)  # a scheduler tells only this process
+                os.kill(worker.process.pid, signal.SIGINT)  # a scheduler signals this process only
         raise
     finally:
         for worker in running.values():
@@ -105,67 +110,71 @@ def run_packs(
 
 @dataclass
 class Worker:
-    """A process, the pack that it is at, and what it has made so far."""
+    """A process, the pack that it works on, and what it has made so far."""
 
     process: SpawnProcess
     pipe: Connection
     pack: Pack | None = None
     images: set[str] = field(default_factory=set)
-    kinds: set[str] = field(default_factory=set)
+    architectures: set[str] = field(default_factory=set)
 
     @classmethod
     def started(cls, store: Store) -> "Worker":
         """A new process that waits for its first pack."""
         context = multiprocessing.get_context("spawn")
         ours, its = context.Pipe()
-        process = context.Process(target=_work, args=(its, str(store.root), os.getpid()))
+        process = context.Process(target=_serve, args=(its, str(store.root), os.getpid()))
         with _one_thread():
             process.start()
         its.close()
         return cls(process, ours)
 
-    def take(self, waiting: list[Pack], all_workers: Iterable["Worker"]) -> None:
-        """Hand it the pack that suits it best, or let it go if nothing is left."""
+    def assign(self, waiting: list[Pack], all_workers: Iterable["Worker"]) -> None:
+        """Give it the pack that suits it best, or let it end if nothing is left."""
         self.pack = None
         if waiting:
             others = set[str]().union(*(worker.images for worker in all_workers if worker is not self))
-            self.pack = best_pack(waiting, self.images, others, self.kinds)
+            self.pack = best_pack(waiting, self.images, others, self.architectures)
             waiting.remove(self.pack)
             self.images |= self.pack.images
-            self.kinds |= self.pack.kinds
-        with suppress(OSError):  # it has just ended: its pipe will say so
+            self.architectures |= self.pack.architectures
+        with suppress(OSError):  # it has just ended: its pipe will end, too
             self.pipe.send(self.pack)
 
     def ended(self) -> list[str]:
-        """What is to be said about the way it ended, if it did not say so itself."""
+        """A line on the way it ended, if it was at work."""
         self.process.join()
         if self.pack is None:
             return []
-        how = "was killed" if (self.process.exitcode or 0) < 0 else "stopped at an error that nobody foresaw, see above"
+        how = "was killed" if (self.process.exitcode or 0) < 0 else "stopped at an unexpected error, see above"
         return [f"the process of {self.pack.name} {how}: give the same command again, it resumes"]
 
 
-def best_pack(waiting: Sequence[Pack], images: set[str], others: set[str], kinds: set[str]) -> Pack:
-    """For a process that has made these images and kinds, others those images; of packs that suit alike the first."""
-    return max(
-        waiting, key=lambda pack: (bool(pack.images & images), not pack.images & others, bool(pack.kinds & kinds))
-    )
+def best_pack(waiting: Sequence[Pack], images: set[str], others: set[str], architectures: set[str]) -> Pack:
+    """For a process that has these images and architectures, while others have those images; among equals the first."""
+
+    def fit(pack: Pack) -> tuple[bool, bool, bool]:
+        return bool(pack.images & images), not pack.images & others, bool(pack.architectures & architectures)
+
+    return max(waiting, key=fit)
 
 
 def _ready(running: dict[Connection, Worker], seconds: float | None) -> list[Connection]:
-    """Those with news, or ended; waits until there is one, or so long."""
+    """Pipes that have something or ended; waits until there is one, at most so long."""
     ready = wait(list(running), seconds)
     return [pipe for pipe in running if pipe in ready]
 
 
-def _work(pipe: Connection, root: str, parent: int) -> None:
-    """The life of a process: packs come, news goes, None asks for the next pack and is the last."""
+def _serve(pipe: Connection, root: str, parent: int) -> None:
+    """The life of a process: it receives packs and sends progress and failures; None asks for the next pack and, when
+    it is received, is the end.
+    """
     signal.signal(signal.SIGINT, _stop_once)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     receive: Callable[[], Pack | None] = pipe.recv
     try:
         for pack in iter(receive, None):
-            for line in do(pack, Store(Path(root)), pipe.send):
+            for line in run_pack(pack, Store(Path(root)), pipe.send):
                 pipe.send(line)
             pipe.send(None)
     except KeyboardInterrupt:
@@ -178,7 +187,7 @@ def _stop_once(number: int, frame: object) -> NoReturn:
 
 
 def _end_with(parent: int) -> None:
-    """A worker whose parent was killed must not train on unseen: the next command would wait for it."""
+    """End with the parent: a worker that trained on unseen would make the next command wait."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

@@ -13,7 +13,7 @@ from recombine.errors import UserError
 from recombine.files import read_json, write_json, write_whole
 from recombine.lab.claims import judge_all
 from recombine.lab.experiment import Experiment, Plan
-from recombine.lab.publish.pages import write_experiment_page, write_scoreboard
+from recombine.lab.publish.pages import write_experiment_page
 from recombine.lab.publish.replication import REPLICATION, judge_replication
 from recombine.lab.report.conclude import variant
 from recombine.lab.report.kit.style import figure_bytes
@@ -26,7 +26,7 @@ LARGEST_SVG = 400_000  # bytes: a drawing of more is kept as PNG alone, for the 
 
 
 def publish(plan: Plan, store: Store, results: Path) -> Path:
-    """Copy the evidence of a concluded experiment into `results/STUDY/EXPERIMENT/` and renew the pages.
+    """Copy the evidence of a concluded experiment into `results/STUDY/EXPERIMENT/` and renew its page.
 
     A replication of older evidence is not kept.
     """
@@ -39,7 +39,6 @@ def publish(plan: Plan, store: Store, results: Path) -> Path:
         elif path.name in KEPT:
             write_whole(target / path.name, path.read_bytes())
     write_experiment_page(plan.experiment, target)
-    write_scoreboard(results)
     return target
 
 

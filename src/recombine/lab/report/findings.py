@@ -7,7 +7,6 @@ settings. What takes more than that is computed by `numbers(table)` in `findings
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from recombine.errors import RunFailed, UserError
 from recombine.lab.claims import NotMeasured
+from recombine.lab.experiment import Experiment
 from recombine.lab.numbers import interval_text, number_text
 from recombine.lab.statistics import mean_interval
 from recombine.lab.table import at_end, select
@@ -130,22 +130,19 @@ def render_findings(
         raise RunFailed(f"{where}: {error}") from error
 
 
-def findings_of(experiment: Any, claims: Iterable[Mapping[str, Any]], table: Any, source: Mapping[str, Any]) -> str:
+def findings_of(
+    experiment: Experiment, claims: Iterable[Mapping[str, Any]], table: Any, source: Mapping[str, Any]
+) -> str:
     """The findings of an experiment, or nothing if none are written."""
     if experiment.findings is None:
         return ""
     text = experiment.findings.read_text(encoding="utf-8")
-    return render_findings(text, claims, table, source, own_numbers(experiment, table), str(experiment.findings))
+    return render_findings(text, claims, table, source, numbers_of(experiment, table), str(experiment.findings))
 
 
-def own_numbers(experiment: Any, table: Any) -> Mapping[str, Any]:
+def numbers_of(experiment: Experiment, table: Any) -> Mapping[str, Any]:
     """What `findings.py` beside the experiment computes from the table."""
-    from recombine.studies import package_of
-
-    if experiment.folder is None or not (experiment.folder / "findings.py").is_file():
-        return {}
-    made: Mapping[str, Any] = importlib.import_module(f"{package_of(experiment.folder)}.findings").numbers(table)
-    return made
+    return {} if experiment.numbers is None else experiment.numbers(table)
 
 
 def typed_numbers(text: str) -> list[str]:

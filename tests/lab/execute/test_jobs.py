@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from recombine.lab.execute import conduct as module
-from recombine.lab.execute.conduct import Progress, conduct
+from recombine.lab.execute import jobs as module
+from recombine.lab.execute.jobs import RunProgress, train_runs
 from recombine.lab.store import RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
 from recombine.seeds import Seeds
@@ -18,7 +18,7 @@ from recombine.settings import override
 from recombine.training.execution import Execution
 from recombine.training.replica import Replica
 from recombine.training.state import load_tensors
-from support.conducting import FAST, assert_same, events, ignore, stop_after
+from support.jobs import FAST, assert_same, events, ignore, stop_after
 
 Finish = Callable[..., RunFolder]
 
@@ -39,13 +39,14 @@ def test_a_finished_run_says_what_it_is_and_what_it_cost(tiny: RunConfig, tiny_r
 
 def test_every_milestone_is_measured_once_and_audited_where_it_should_be(tiny: RunConfig, tiny_run: RunFolder) -> None:
     rows = tiny_run.rows()
-    keys = [(row["images_seen"], row["node"], row["instrument"]) for row in rows]
+    keys = [tuple(value for name, value in row.items() if name != "value") for row in rows]
     assert len(set(keys)) == len(keys)
     product = [row for row in rows if row["instrument"] == "reader.product"]
     milestones = tiny.evaluation.milestones(tiny.training)
+    product = [row for row in product if "sampler" not in row]
     assert [(r["images_seen"], r["node"]) for r in product] == [(m, n) for m in milestones for n in tiny.world.nodes]
     assert {r["node"]: r["distance"] for r in product} == {n: tiny.split.distance(n) for n in tiny.world.nodes}
-    assert {r["images_seen"] for r in rows if "@ancestral-5" in r["instrument"]} == {256}
+    assert {r["images_seen"] for r in rows if r.get("sampler") == "ancestral-5"} == {256}
     assert {r["images_seen"] for r in rows if r["instrument"].startswith("calibration.")} == {0}
     kept = sorted(int(p.stem) for p in (tiny_run.path / "samples").iterdir())
     assert kept == sorted(tiny.evaluation.chosen(tiny.training, tiny.evaluation.sheet_points))
@@ -74,8 +75,8 @@ def test_a_finished_run_is_not_trained_again(
     copied = RunFolder(Path(shutil.copytree(tiny_run.path, tmp_path / "runs" / tiny_run.address)))
     before = {p: p.stat().st_mtime_ns for p in copied.path.rglob("*") if p.is_file() and p.name != "lock"}
     monkeypatch.setattr(Replica, "step", lambda self: pytest.fail("a finished run was trained"))
-    news: list[Progress] = []
-    conduct([tiny], Store(tmp_path), FAST, news.append)
+    news: list[RunProgress] = []
+    train_runs([tiny], Store(tmp_path), FAST, news.append)
     assert [n.text for n in news] == ["done before"]
     assert {p: p.stat().st_mtime_ns for p in copied.path.rglob("*") if p.is_file() and p.name != "lock"} == before
 
@@ -86,7 +87,7 @@ def test_a_fleet_trains_what_its_members_train_alone(
     """Two seeds, a longer run, and the same config twice: side by side they give the bits they give alone."""
     second = tiny.replace(seeds=Seeds.all(1).model_dump())
     longer = override(tiny, {"training.images": 288})
-    conduct([tiny, second, longer, tiny], Store(tmp_path / "fleet"), FAST, ignore, save_seconds=0)
+    train_runs([tiny, second, longer, tiny], Store(tmp_path / "fleet"), FAST, ignore, save_seconds=0)
     assert_same(Store(tmp_path / "fleet").run(tiny.address), tiny_run)
     for config in (second, longer):
         together = Store(tmp_path / "fleet").run(config.address)
@@ -101,8 +102,8 @@ def test_a_fleet_is_made_in_the_order_it_was_asked_for(
     fleet = [tiny.replace(seeds=Seeds.all(seed).model_dump()) for seed in range(6)]
     fleet.sort(key=lambda config: config.address, reverse=True)
     monkeypatch.setattr(module, "train", lambda trainees, save_seconds: None)
-    news: list[Progress] = []
-    conduct(fleet, Store(tmp_path), FAST, news.append)
+    news: list[RunProgress] = []
+    train_runs(fleet, Store(tmp_path), FAST, news.append)
     made = [n.address for n in news if n.text.startswith("making data")]
     assert made == [config.address for config in fleet]
 
@@ -136,7 +137,7 @@ def test_a_milestone_whose_rows_were_not_written_is_made_up(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunConfig, "measure", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            conduct([tiny], Store(tmp_path), FAST, lambda news: reached.append(news.images_seen), save_seconds=1000)
+            train_runs([tiny], Store(tmp_path), FAST, lambda news: reached.append(news.images_seen), save_seconds=1000)
     run = Store(tmp_path).run(tiny.address)
     assert int(load_tensors(run.checkpoint_path, run.address)["seen"]) == seen
     assert max(row["images_seen"] for row in run.rows()) < seen
@@ -196,7 +197,7 @@ def test_control_c_at_any_moment_leaves_a_state_to_go_on_from(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(place, name, once(getattr(place, name), at, when))
         with pytest.raises(KeyboardInterrupt):
-            conduct([tiny], Store(tmp_path), FAST, ignore, save_seconds=1000)
+            train_runs([tiny], Store(tmp_path), FAST, ignore, save_seconds=1000)
     run = Store(tmp_path).run(tiny.address)
     assert not run.done
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -205,15 +206,15 @@ def test_control_c_at_any_moment_leaves_a_state_to_go_on_from(
 
 def test_a_run_goes_on_the_way_it_began(tiny: RunConfig, finish: Finish, tmp_path: Path) -> None:
     plain = Execution.plain("cpu")
-    conduct([tiny], Store(tmp_path / "plain"), plain, ignore)
+    train_runs([tiny], Store(tmp_path / "plain"), plain, ignore)
     with pytest.raises(KeyboardInterrupt):
-        conduct([tiny], Store(tmp_path / "mixed"), plain, _stop_at_100, save_seconds=0)
+        train_runs([tiny], Store(tmp_path / "mixed"), plain, _stop_at_100, save_seconds=0)
     mixed = finish(tiny, tmp_path / "mixed")
     assert json.loads(mixed.provenance_path.read_text())["execution"] == plain.asdict()
     assert_same(mixed, Store(tmp_path / "plain").run(tiny.address))
 
 
-def _stop_at_100(news: Progress) -> None:
+def _stop_at_100(news: RunProgress) -> None:
     if news.images_seen >= 100:
         raise KeyboardInterrupt
 
@@ -222,7 +223,7 @@ def test_provenance_states_the_threads_that_were_used(tiny: RunConfig, tmp_path:
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(2)
-        conduct([tiny], Store(tmp_path), FAST, ignore)
+        train_runs([tiny], Store(tmp_path), FAST, ignore)
     finally:
         torch.set_num_threads(before)
     told = json.loads(Store(tmp_path).run(tiny.address).provenance_path.read_text())
@@ -250,12 +251,12 @@ def test_a_run_that_another_holds_is_waited_for_and_then_left_alone(
     texts: list[str] = []
     waiting = threading.Event()
 
-    def listen(news: Progress) -> None:
+    def listen(news: RunProgress) -> None:
         texts.append(news.text)
         waiting.set()
 
     with run.lock():
-        ours = threading.Thread(target=conduct, args=([tiny], Store(tmp_path), FAST, listen))
+        ours = threading.Thread(target=train_runs, args=([tiny], Store(tmp_path), FAST, listen))
         ours.start()
         assert waiting.wait(30)
         shutil.copytree(tiny_run.path, run.path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("lock"))

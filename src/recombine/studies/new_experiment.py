@@ -8,6 +8,7 @@ from pathlib import Path
 
 from recombine.errors import UserError
 from recombine.files import write_whole
+from recombine.studies import EXPERIMENTS, OWN, study_folders
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -77,8 +78,6 @@ We asked which unseen combinations a model learns to draw. The farthest class is
 
 def write_experiment(address: str) -> Path:
     """Write the folder of a new experiment; where, and what its files are."""
-    from recombine.studies import EXPERIMENTS, OWN, study_folders
-
     study, slash, name = address.partition("/")
     if not slash or not NAME.fullmatch(study) or not NAME.fullmatch(name):
         raise UserError(f"'{address}' is no address of an experiment: give STUDY/EXPERIMENT in small letters and '-'")

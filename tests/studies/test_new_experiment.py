@@ -9,10 +9,10 @@ import pytest
 import recombine
 from conftest import Call
 from recombine.errors import UserError
-from recombine.lab.new_experiment import write_experiment
 from recombine.lab.report.findings import findings_of
 from recombine.lab.table import read_table
 from recombine.studies import EXPERIMENTS, OWN
+from recombine.studies.new_experiment import write_experiment
 
 ADDRESS = "my-study/what-if"
 MOST_LINES = 60

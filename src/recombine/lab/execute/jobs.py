@@ -1,8 +1,8 @@
-"""Conduct runs: from configs to finished folders in the store, resuming whatever was begun.
+"""Jobs: trainings and computations, from a config to a finished folder in the store; what was begun is resumed.
 
-All runs given together train side by side as one fleet. A run is locked while it is written; one that is finished, here
-or in another process, is left alone. Killed at any moment and started again, a run ends as if it had never stopped:
-its checkpoint holds every tensor, and measurements made after the checkpoint are dropped and made again.
+Runs that are given together train side by side on one device. A run is locked while it is written, and left alone if it
+is finished, here or in another process. Killed at any moment and started again, it ends as if it had never stopped: its
+checkpoint holds every tensor, and measurements made after the checkpoint are dropped and made again.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """News of one run."""
+class RunProgress:
+    """How far one run is."""
 
     address: str
     images_seen: int
@@ -45,13 +45,13 @@ class Progress:
     text: str = ""
 
 
-Report = Callable[[Progress], None]
+OnProgress = Callable[[RunProgress], None]
 
 
-def conduct(
-    configs: Sequence[Run], store: Store, execution: Execution, report: Report, save_seconds: float = 60
+def train_runs(
+    configs: Sequence[Run], store: Store, execution: Execution, on_progress: OnProgress, save_seconds: float = 60
 ) -> None:
-    """Bring every run to its end. Locks are taken in order of address: two processes cannot block each other."""
+    """Train every run to its end. Locks are taken in order of address, so two processes cannot block each other."""
     if not execution.device.startswith("cuda"):
         keep_freed_memory()
     with ExitStack() as held:
@@ -59,13 +59,13 @@ def conduct(
         asked = {config.address: config for config in configs}
         for config in sorted(asked.values(), key=lambda c: c.address):
             folder, total = store.run(config.address), config.training.total
-            waiting = Progress(config.address, 0, total, text="waiting: another process trains this run")
-            held.enter_context(folder.lock(on_wait=partial(report, waiting)))
+            waiting = RunProgress(config.address, 0, total, text="waiting: another process trains this run")
+            held.enter_context(folder.lock(on_wait=partial(on_progress, waiting)))
             if folder.done:
-                report(Progress(config.address, total, total, text="done before"))
+                on_progress(RunProgress(config.address, total, total, text="done before"))
             else:
                 missing.append((config, folder))
-        order = list(asked)  # as asked for, where runs that share images follow each other
+        order = list(asked)  # of the plan, where runs that share images follow each other
         missing.sort(key=lambda each: order.index(each[0].address))
         samplers: dict[str, FastDenoiser] = {}
         trainees, failures = [], []
@@ -74,8 +74,8 @@ def conduct(
                 *_, parent, _ = (None, *config.ancestry())
                 start = None if parent is None else store.run(parent.address)
                 sharing = len(missing) * execution.sharing
-                trainees.append(_Run(config, folder, start, execution, report, samplers, sharing).trainee())
-            except UserError as failure:  # of this run alone: the others go on
+                trainees.append(_Training(config, folder, start, execution, on_progress, samplers, sharing).trainee())
+            except UserError as failure:  # of this run alone; the others continue
                 failures.append(str(failure))
         try:
             train(trainees, save_seconds)
@@ -85,8 +85,8 @@ def conduct(
             raise RunFailed("; ".join(failures))
 
 
-def compute(computation: Computation, store: Store, report: Report) -> None:
-    """Bring a computation to its end; one that was interrupted is made anew."""
+def compute(computation: Computation, store: Store, on_progress: OnProgress) -> None:
+    """Do a computation; one that was interrupted begins again."""
     folder = store.run(computation.address)
     with folder.lock():
         if not folder.done:
@@ -99,11 +99,11 @@ def compute(computation: Computation, store: Store, report: Report) -> None:
             seconds = round(time.monotonic() - began, 2)
             outcome = {"finished": now(), "images_seen": 0, "fleet": 1, "seconds": seconds, "sampling_seconds": 0.0}
             folder.finish(outcome)
-        report(Progress(computation.address, 1, 1))
+        on_progress(RunProgress(computation.address, 1, 1))
 
 
-class _Run:
-    """One run under way: its replica, its instruments and its folder."""
+class _Training:
+    """One training under way: its replica, its instruments and its folder."""
 
     def __init__(
         self,
@@ -111,18 +111,18 @@ class _Run:
         folder: RunFolder,
         start: RunFolder | None,
         execution: Execution,
-        report: Report,
+        on_progress: OnProgress,
         samplers: dict[str, FastDenoiser],
-        fleet: int,
+        side_by_side: int,
     ) -> None:
         config.check()
         folder.write_config(config)
-        self.config, self.folder, self.report = config, folder, report
-        self.samplers = samplers  # shared by the runs of a fleet that have the same network
-        self.fleet = fleet  # how many runs share the device, and so its seconds
+        self.config, self.folder, self.on_progress = config, folder, on_progress
+        self.samplers = samplers  # shared by runs of the same architecture that train side by side
+        self.side_by_side = side_by_side  # how many runs share the device, and so its seconds
         self.execution = _execution_of(folder, execution, config.world.origin())
         torch.set_num_threads(self.execution.threads)
-        report(Progress(config.address, 0, config.training.total, text="making data and instruments"))
+        on_progress(RunProgress(config.address, 0, config.training.total, text="making data and instruments"))
         pool = config.pool(self.execution.device)
         model, order = config.model(), config.seeds.order
         if start is not None and not folder.checkpoint_path.exists():
@@ -140,14 +140,14 @@ class _Run:
         folder.log({"event": "resumed" if resumed else "started", "images_seen": self.replica.images_seen})
 
     def trainee(self) -> Trainee:
-        """This run as the training loop sees it."""
+        """What the training loop needs of this run."""
         milestones, seen = self.config.evaluation.milestones(self.config.training), self.replica.images_seen
         if seen in milestones:  # the last process may have stopped while it observed
             self._observe(seen)
-        return Trainee(self.replica, milestones, self._observe, self._save, self._tell)
+        return Trainee(self.replica, milestones, self._observe, self._save, self._report)
 
-    def _tell(self, seen: int, loss: float) -> None:
-        self.report(Progress(self.config.address, seen, self.config.training.total, loss))
+    def _report(self, seen: int, loss: float) -> None:
+        self.on_progress(RunProgress(self.config.address, seen, self.config.training.total, loss))
 
     def _observe(self, seen: int) -> None:
         """Measure the model as it is now; at the last milestone, finish the run."""
@@ -170,11 +170,11 @@ class _Run:
         return self.config.measure(sampler.denoise, how, torch.device(self.execution.device), suffix)
 
     def _sampler(self) -> FastDenoiser:
-        kind = self.config.architecture
-        if kind not in self.samplers:
-            self.samplers[kind] = FastDenoiser(self.config.model(), self.execution)
-        self.samplers[kind].load(self.replica.weights())
-        return self.samplers[kind]
+        key = self.config.architecture
+        if key not in self.samplers:
+            self.samplers[key] = FastDenoiser(self.config.model(), self.execution)
+        self.samplers[key].load(self.replica.weights())
+        return self.samplers[key]
 
     def _save(self) -> None:
         save_tensors(self.folder.checkpoint_path, self.replica.tensors(), self.folder.address)
@@ -188,19 +188,19 @@ class _Run:
         self._save()
         save_tensors(self.folder.weights_path, self.replica.weights(), self.folder.address)
         parameters = sum(p.numel() for p in self.replica.parameters)
-        outcome = {"finished": now(), "images_seen": seen, "parameters": parameters, "fleet": self.fleet}
+        outcome = {"finished": now(), "images_seen": seen, "parameters": parameters, "fleet": self.side_by_side}
         self.folder.finish(outcome | _cost(self.folder))
 
 
 def _weights_of(start: RunFolder) -> dict[str, Tensor]:
     if not start.done or not start.weights_path.exists():
-        todo = f"move {start.path} away and give the command again" if start.done else "mend that run first"
+        todo = f"move {start.path} away and give the command again" if start.done else "complete that run first"
         raise RunFailed(f"run {start.address}, which this one starts from, has no last weights: {todo}")
     return load_tensors(start.weights_path, start.address)
 
 
 def _execution_of(folder: RunFolder, asked: Execution, origin: dict[str, str]) -> Execution:
-    """A run goes on the way it began, as long as it is on the same kind of device: same arithmetic, same bits."""
+    """A resumed run keeps the execution it began with on the same kind of device: same arithmetic, same bits."""
     if folder.provenance_path.exists():
         try:
             began = Execution(**folder.provenance()["execution"])
@@ -214,7 +214,7 @@ def _execution_of(folder: RunFolder, asked: Execution, origin: dict[str, str]) -
 
 
 def _cost(folder: RunFolder) -> dict[str, float]:
-    """Seconds of training and of sampling, over all the times this run was started."""
+    """Seconds of training and of sampling, over all processes that worked on this run."""
     total, sampling, last = 0.0, 0.0, {"seconds": 0.0, "sampling_seconds": 0.0}
     for event in [*read_rows(folder.log_path), {"event": "started"}]:
         if event["event"] == "saved":

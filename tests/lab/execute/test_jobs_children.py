@@ -3,18 +3,19 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from recombine.errors import RunFailed
-from recombine.lab.execute.conduct import conduct
+from recombine.lab.execute.jobs import train_runs
 from recombine.lab.store import RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
 from recombine.training.replica import Replica
 from recombine.training.state import load_tensors
-from support.conducting import FAST, assert_same, events, ignore, stop_after
+from support.jobs import FAST, assert_same, events, ignore, stop_after
 
 Finish = Callable[..., RunFolder]
 
@@ -68,12 +69,12 @@ def test_where_nothing_is_learned_a_child_reads_as_its_start_did(
     still = override(child, {"training.rate": 1e-30, "training.ema_images": 0, "evaluation.audit": None})
     run = finish(still, rooted("store"))
 
-    def readings(of: RunFolder, seen: int) -> dict[tuple[str, str], float]:
-        rows = [row for row in of.rows() if row["images_seen"] == seen and "@" not in row["instrument"]]
-        return {(row["node"], row["instrument"]): row["value"] for row in rows}
+    def measured(of: RunFolder, seen: int) -> list[dict[str, Any]]:
+        rows = [row for row in of.rows() if row["images_seen"] == seen and "sampler" not in row]
+        return [{key: value for key, value in row.items() if key not in ("images_seen", "distance")} for row in rows]
 
-    assert readings(run, 128) == readings(run, 32) == readings(tiny_run, 256)
-    assert len(readings(run, 32)) > 100
+    assert measured(run, 128) == measured(run, 32) == measured(tiny_run, 256)
+    assert len(measured(run, 32)) > 100
     distances = {row["node"]: row["distance"] for row in run.rows() if row["instrument"] == "reader.product"}
     assert (distances["111"], distances["000"]) == (0, 3)  # from its own classes, not from those of its start
 
@@ -92,7 +93,7 @@ def test_a_child_that_was_stopped_ends_as_if_it_had_never_stopped(
 
 
 @pytest.mark.parametrize("lost", ["weights.safetensors", "done.json", ""], ids=["weights", "unfinished", "everything"])
-def test_without_the_weights_of_its_start_a_child_is_one_line_and_the_rest_of_the_fleet_is_trained(
+def test_without_the_weights_of_its_start_a_child_is_one_line_and_the_rest_is_trained(
     tiny: RunConfig, tiny_run: RunFolder, child: RunConfig, rooted: Rooted, lost: str
 ) -> None:
     store = Store(rooted("store"))
@@ -101,11 +102,11 @@ def test_without_the_weights_of_its_start_a_child_is_one_line_and_the_rest_of_th
         (start.path / lost).unlink()
     else:
         shutil.rmtree(start.path)
-    todo = f"move {start.path} away and give the command again" if start.done else "mend that run first"
+    todo = f"move {start.path} away and give the command again" if start.done else "complete that run first"
     with pytest.raises(RunFailed) as failure:
-        conduct([child, other], store, FAST, ignore)
+        train_runs([child, other], store, FAST, ignore)
     assert str(failure.value) == f"run {tiny.address}, which this one starts from, has no last weights: {todo}"
-    assert todo.startswith("move" if lost == "weights.safetensors" else "mend")
+    assert todo.startswith("move" if lost == "weights.safetensors" else "complete")
     assert [store.run(config.address).done for config in (child, other)] == [False, True]
     assert not store.run(child.address).checkpoint_path.exists()
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from recombine.errors import RunFailed
-from recombine.lab.execute.conduct import conduct
+from recombine.lab.execute.jobs import train_runs
 from recombine.lab.store import RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
 from recombine.seeds import Seeds
 from recombine.settings import override
 from recombine.training.replica import Replica
 from recombine.training.state import load_tensors
-from support.conducting import FAST, assert_same, ignore
+from support.jobs import FAST, assert_same, ignore
 
 Finish = Callable[..., RunFolder]
 
@@ -28,7 +28,7 @@ def test_lost_weights_end_one_run_with_one_line_and_leave_the_rest_of_the_fleet(
         lost = override(tiny, {"training.rate": rate})
         root = tmp_path / str(rate)
         with pytest.raises(RunFailed, match=r"lower training\.rate") as failure:
-            conduct([lost, tiny], Store(root), FAST, ignore, save_seconds=0)
+            train_runs([lost, tiny], Store(root), FAST, ignore, save_seconds=0)
         assert "\n" not in str(failure.value)
         assert not Store(root).run(lost.address).done
         assert_same(Store(root).run(tiny.address), tiny_run)
@@ -47,7 +47,7 @@ def test_an_earlier_checkpoint_survives_a_loss_that_is_not_a_number(
     monkeypatch.setattr(Replica, "_step", poisoned)
     run = Store(tmp_path).run(tiny.address)
     with pytest.raises(RunFailed, match="became nan"):
-        conduct([tiny], Store(tmp_path), FAST, lambda n: saved.append(n.images_seen), save_seconds=0)
+        train_runs([tiny], Store(tmp_path), FAST, lambda n: saved.append(n.images_seen), save_seconds=0)
     tensors = load_tensors(run.checkpoint_path, run.address)
     assert 0 < int(tensors["seen"]) <= 128
     assert all(bool(torch.isfinite(t).all()) for t in tensors.values())
@@ -61,7 +61,7 @@ def test_a_damaged_run_does_not_keep_the_rest_of_the_fleet_from_training(
     broken.write_config(other)
     broken.checkpoint_path.write_bytes(b"broken")
     with pytest.raises(RunFailed, match="is damaged"):
-        conduct([tiny, other], Store(tmp_path), FAST, ignore)
+        train_runs([tiny, other], Store(tmp_path), FAST, ignore)
     assert broken.checkpoint_path.read_bytes() == b"broken"
     assert_same(Store(tmp_path).run(tiny.address), tiny_run)
 
@@ -72,7 +72,7 @@ def test_a_damaged_provenance_is_one_line(tiny: RunConfig, tmp_path: Path, text:
     run.write_config(tiny)
     run.provenance_path.write_text(text)
     with pytest.raises(RunFailed, match=r"provenance\.json"):
-        conduct([tiny], Store(tmp_path), FAST, ignore)
+        train_runs([tiny], Store(tmp_path), FAST, ignore)
 
 
 @pytest.mark.parametrize("file", ["checkpoint.safetensors", "weights.safetensors", "done.json", "config.json"])
