@@ -26,7 +26,7 @@ from recombine.studies.local_scores._shared.label_recall import COLUMNS, arm_of
 from recombine.studies.local_scores._shared.recall_panels import CONTROLS, IN_OTHER_WAYS
 from recombine.studies.local_scores.length import claims as claims_length
 from recombine.studies.local_scores.length import figures as figures_length
-from recombine.studies.local_scores.length.arms import EMBEDDED, FULL, SMOKE, SMOKE_LOCAL, VARIANTS, variants
+from recombine.studies.local_scores.length.arms import EMBEDDED, FULL, VARIANTS, variants
 from support.pictures import render
 from support.tables import rows_of
 
@@ -175,7 +175,7 @@ def test_isolated_labels_are_weighed_by_their_number() -> None:
 
 
 def test_labels_enter_in_other_ways() -> None:
-    runs = variants(SMOKE, SMOKE_LOCAL).values()
+    runs = variants("smoke").values()
     one, two, local, gated, linear, three = (run for run in runs if isinstance(run, ScenesRun))
     assert one.network.inner.condition.entry == two.network.inner.condition.entry == "spatial"  # type: ignore[union-attr]
     assert (one.labels.labelled, two.labels.labelled, local.labels.labelled, three.labels.order) == (
@@ -236,10 +236,7 @@ def _arm(entry: tuple[str, str]) -> str:
 def test_sheets_share_the_arms_on_one_to_three_objects() -> None:
     """Every such arm is on one of the two sheets; 2L linear is beside the controls."""
     arms = EXPERIMENT.budgets["full"].arms
-    first, second = (
-        {arm for arm in arms if name(arm)}
-        for name in (figures_length.shown_with_controls, figures_length.shown_with_variants)
-    )
+    first, second = ({arm for arm in arms if arm in names} for names in (figures_length.FIRST, figures_length.SECOND))
     assert first | second == {arm for arm in arms if arm.endswith(" 1-3")}
     assert not first & second
     assert {"2L linear 1-3", "2L far 1-3", "2L whole 1-3", "1 1-3"} <= first

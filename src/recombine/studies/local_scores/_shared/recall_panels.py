@@ -9,13 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.instruments.scenes.counting import (
-    CHANCE,
-    CHANCE_ISOLATED,
-    RECALL,
-    RECALL_CLOSE,
-    RECALL_ISOLATED,
-)
+from recombine.instruments.scenes.counting import CHANCE, CHANCE_ISOLATED, RECALL, RECALL_CLOSE, RECALL_ISOLATED
 from recombine.lab.claims import NotMeasured
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import draw_mean
@@ -54,9 +48,9 @@ def over_count(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> lis
     return [(np.array(list(curve)), np.array(list(curve.values()))) for curve in found]
 
 
-def swept(table: pl.DataFrame, arms: Mapping[float, str], measure: Measure) -> list[Curve]:
+def swept(table: pl.DataFrame, arms: Mapping[int, str], measure: Measure) -> list[Curve]:
     """Of each seed: a measure over whatever arms differ in, {value: arm}, where it was measured."""
-    found: dict[int, dict[float, float]] = {}
+    found: dict[int, dict[int, float]] = {}
     for at, arm in arms.items():
         try:
             for seed, value in measure(table, arm).items():

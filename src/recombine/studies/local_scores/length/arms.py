@@ -6,6 +6,7 @@ Experiments of this study that measure the same models (locality, scatter, soft,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 from recombine.denoisers.configs import ConditionConfig, FoldedConfig, LocalConfig, UNetConfig
@@ -87,28 +88,22 @@ WIDE = {"smoke": 3, "full": 8}  # radius in cells of the controls' receptive fie
 
 def experiments(budget: str, names: Iterable[str], trained: Iterable[str] = (HEADLINE,)) -> dict[str, Work]:
     """A run of each of the paper's experiments for each training set, at a budget."""
-    return _experiments(*BASES[budget], names, trained)
+    (base, local), runs = BASES[budget], dict[str, Work]()
+    for objects, name in product(trained, tuple(names)):
+        run = override(base, {**EXPERIMENTS[name], "split.objects": TRAINED[objects]})
+        if objects != HEADLINE:
+            run = override(run, {"training.images": base.training.images // 2})
+        if TRAINED[objects] == (1,):
+            run = override(run, {"labels.labelled": "all"})  # one of one: Exps 1 and 2 are the same run
+        if (name, objects) not in PREDICTED:
+            run = run.replace(machine=None)
+        runs[arm_of(name, objects)] = run.replace(network=local.model_dump()) if name.endswith("L") else run
+    return runs
 
 
 def variants_and_controls(budget: str) -> dict[str, Work]:
     """On 1 to 3 objects: labels that enter the network in other ways, and 2L with larger receptive fields."""
-    base, local = BASES[budget]
-    return {**variants(base, local), **controls(base, local, WIDE[budget])}
-
-
-def _experiments(base: ScenesRun, local: LocalConfig, names: Iterable[str], trained: Iterable[str]) -> dict[str, Work]:
-    names, runs = tuple(names), dict[str, Work]()
-    for objects in trained:
-        for name in names:
-            run = override(base, {**EXPERIMENTS[name], "split.objects": TRAINED[objects]})
-            if objects != HEADLINE:
-                run = override(run, {"training.images": base.training.images // 2})
-            if TRAINED[objects] == (1,):
-                run = override(run, {"labels.labelled": "all"})  # one of one: Exps 1 and 2 are the same run
-            if (name, objects) not in PREDICTED:
-                run = run.replace(machine=None)
-            runs[arm_of(name, objects)] = run.replace(network=local.model_dump()) if name.endswith("L") else run
-    return runs
+    return {**variants(budget), **controls(*BASES[budget], WIDE[budget])}
 
 
 def controls(base: ScenesRun, local: LocalConfig, wide: int) -> dict[str, Work]:
@@ -120,10 +115,10 @@ def controls(base: ScenesRun, local: LocalConfig, wide: int) -> dict[str, Work]:
     return {FAR: _embedded_linearly(far), WHOLE: _embedded_linearly(large)}
 
 
-def variants(base: ScenesRun, local: LocalConfig) -> dict[str, Work]:
+def variants(budget: str) -> dict[str, Work]:
     """A grid as a channel of the image, or embedded in a patch as in whole images; a list from its first slot on."""
-    plain = _experiments(base.replace(machine=None), local, ("1", "2", "3", "2L"), (HEADLINE,))
-    one, two, local_two, three = (plain[arm_of(name, HEADLINE)] for name in ("1", "2", "2L", "3"))
+    plain = experiments(budget, ("1", "2", "2L", "3")).values()
+    one, two, local_two, three = (run.replace(machine=None) for run in plain)
     channels = [_as_channel(run) for run in (one, two, local_two)]
     patches = [_entering(local_two, {"entry": "multiply"}), _embedded_linearly(local_two)]
     return dict(zip(VARIANTS, [*channels, *patches, override(three, {"labels.order": "fixed"})], strict=True))

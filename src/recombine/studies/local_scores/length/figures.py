@@ -11,26 +11,13 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from recombine.instruments.scenes.counting import (
-    EXTRAS,
-    LEAST,
-    OBJECTS,
-    RECALL,
-    RECALL_CLOSE,
-    RECALL_ISOLATED,
-    STRICT,
-)
+from recombine.instruments.scenes.counting import LEAST, OBJECTS, RECALL, RECALL_CLOSE, RECALL_ISOLATED, STRICT
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.curves import band_caption
 from recombine.lab.report.kit.scene_sheets import marked_sheet
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
 from recombine.lab.samples import Samples
-from recombine.studies.local_scores._shared.label_recall import (
-    HEADLINE,
-    arm_of,
-    longest,
-    values_of,
-)
+from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, longest, values_of
 from recombine.studies.local_scores._shared.recall_panels import (
     COLORS,
     CONTROLS,
@@ -41,8 +28,8 @@ from recombine.studies.local_scores._shared.recall_panels import (
     legend_above,
     recall_panel,
 )
-from recombine.studies.local_scores.length.arms import TRAINED, VARIANTS
-from recombine.studies.local_scores.length.claims import LINEAR, PAPER, off_the_paper
+from recombine.studies.local_scores.length.arms import TRAINED
+from recombine.studies.local_scores.length.claims import PAPER, off_the_paper
 
 RULES: dict[str, tuple[str, float]] = {  # of K_max: the one fixed beforehand, and three tried afterwards
     f"recall of {LEAST:g} (the rule)": (RECALL, LEAST), "recall of 0.75": (RECALL, 0.75),
@@ -59,9 +46,7 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     """Recall over the number of labels for every experiment, K_max, isolated and close labels, and other rules."""
     figures = {
         "figure": Drawing(recall_over_count(table), "Label recall over the number of labels, for each training set."),
-        "rules": Drawing(
-            rules(table), "Images with an object at every label, numbers of objects, and K_max by four rules."
-        ),
+        "rules": Drawing(rules(table), "Images with an object at every label, and K_max by four rules."),
     }
     if RECALL_ISOLATED in table["instrument"].unique():
         figures |= {
@@ -131,30 +116,21 @@ def _panels(table: pl.DataFrame, colors: Mapping[str, str], instruments: Sequenc
 
 
 def rules(table: pl.DataFrame) -> Figure:
-    """Over the number of labels: complete images, objects, and extra ones; K_max by several rules."""
-    shown = {
-        STRICT: ("every label has an object", "share of images"),
-        OBJECTS: ("objects drawn", "objects of an image"),
-        EXTRAS: ("objects at no label", "objects of an image"),
-    }
+    """Images with an object at every label, and K_max by several rules."""
     with house_style():
-        figure = Figure(figsize=(13, 10.4), layout="constrained")
-        *panels, last = figure.subplots(2, 2).ravel()
-        for axes, (instrument, (title, unit)) in zip(panels, shown.items(), strict=True):
-            axes.set(title=title, xlabel="labels", ylabel=unit)
-            if not curve_panel(axes, table, EXPERIMENTS, instrument):
-                empty_panel(axes, "not measured")
-                continue
-            axes.set_ylim(bottom=0)
+        figure = Figure(figsize=(14, 7), layout="constrained")
+        first, last = figure.subplots(1, 2, width_ratios=(1, 1.4))
+        first.set(title="every label has an object", xlabel="labels", ylabel="share of images")
+        if not curve_panel(first, table, EXPERIMENTS, STRICT):
+            empty_panel(first, "not measured")
         _by_rules(last, table)
-        legend_above(figure, panels)
+        legend_above(figure, [first])
         off = "; ".join(f"{name}, {off_the_paper(table, *rule):.1f}" for name, rule in RULES.items())
         constant = np.mean([abs(5 - k) for k in PAPER.values()])
         put_caption(
             figure,
-            "First three panels: trained on 1 to 3 objects (shaded). Exps 2 and 2L are trained with one label an "
-            "image: other objects that they draw are no error. Last panel: K_max by the rule fixed beforehand and by "
-            "laxer ones that were tried afterwards, means over seeds; lines: the paper. Mean distance from the paper: "
+            "Left: trained on 1 to 3 objects (shaded). Right: K_max by the rule fixed beforehand and by laxer ones "
+            "that were tried afterwards, means over seeds; lines: the paper. Mean distance from the paper: "
             f"{off}; a constant 5, {constant:.1f}.",
             band_caption(table["seed"].n_unique()),
         )
@@ -182,34 +158,20 @@ def _by_rules(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24), ncols=2, columnspacing=1.0)
 
 
-def shown_with_controls(arm: str) -> str | None:
-    """How an arm on 1 to 3 objects is called on the first sheet: experiments, controls, and 2L linear beside them."""
-    return _named(arm) if arm not in VARIANTS or arm == arm_of(f"2L {LINEAR}", HEADLINE) else None
-
-
-def shown_with_variants(arm: str) -> str | None:
-    """How it is called on the second sheet."""
-    return _named(arm) if shown_with_controls(arm) is None else None
-
-
-def _named(arm: str) -> str | None:
-    return {arm_of(name, HEADLINE): f"Exp {name}" for name in (*COLORS, *IN_OTHER_WAYS)}.get(arm)
-
-
 OTHERS = "Exps 2 and 2L were trained on images with unlabelled objects: others may stand there."
+FIRST, SECOND = ({arm_of(n, HEADLINE): f"Exp {n}" for n in names} for names in (COLORS, IN_OTHER_WAYS))
+controls_sheet = marked_sheet(
+    "Samples of experiments and controls for 1, 3, 6 and 9 labels, which are marked.", FIRST.get,
+    words="Linear: 2L with the embedding of Exps 1 to 3, another U-Net, trained longer. Far: the same, labels within 8 "
+    f"cells. Whole: the same, patches of 17 x 17 cells. {OTHERS}",
+)  # fmt: skip
+variants_sheet = marked_sheet(
+    "Samples of models whose labels enter in other ways, for 1, 3, 6 and 9 labels, which are marked.", SECOND.get,
+    words="Channel: labels as a channel of the image, or of each patch. Multiplied: the embedding of a patch's labels "
+    f"multiplies features. Fixed: a list from its first slot on. {OTHERS}", sheet="samples-variants",
+)  # fmt: skip
 
 
 def sheets(kept: Mapping[str, Samples]) -> dict[str, Drawing]:
     """What experiments and controls draw; on a sheet of their own, the variants."""
-    first = marked_sheet(
-        "Samples of experiments and controls for 1, 3, 6 and 9 labels, which are marked.", shown_with_controls,
-        words="Linear: 2L with the embedding of Exps 1 to 3, another U-Net, trained longer. Far: the same, labels "
-        f"within 8 cells. Whole: the same, patches of 17 x 17 cells. {OTHERS}",
-    )  # fmt: skip
-    second = marked_sheet(
-        "Samples of models whose labels enter in other ways, for 1, 3, 6 and 9 labels, which are marked.",
-        shown_with_variants, sheet="samples-variants",
-        words="Channel: labels as a channel of the image, or of each patch. Multiplied: the embedding of a patch's "
-        f"labels multiplies features. Fixed: a list from its first slot on. {OTHERS}",
-    )  # fmt: skip
-    return {**first(kept), **second(kept)}
+    return {**controls_sheet(kept), **variants_sheet(kept)}

@@ -43,23 +43,20 @@ EXPERIMENT = Experiment(
         ),
     },
     assumptions=(
-        "The paper's formulas are not known. Ours, of the denoiser D and not of the score, whose -1 / sigma^2 at the "
-        "pixel itself would hide the rest: P_r is the share of |dD_i/dx_k| that lies within r cells of pixel i; C the "
-        "share of the change of D_i, over all conditions, that comes from conditions within 2 cells of the pixel's.",
+        "The paper's formulas are not known. Ours, of the denoiser D and not of the score, whose -1 / sigma^2 at "
+        "the pixel itself would hide the rest: P_r is the share of |dD_i/dx_k| that lies within r cells of pixel "
+        "i; C the share of the change of D_i, over all conditions, that comes from conditions within 2 cells of "
+        "the pixel's.",
         "x is a point on the model's own trajectory while it draws four labels: a model trained with one label an "
-        "image has no real images of four labelled objects. The noise levels are the middles of eight equal parts of "
-        "the sampling grid.",
+        "image has no real images of four labelled objects. The noise levels are the middles of eight equal parts "
+        "of the sampling grid.",
         "Pixels are those at the centres of the four labelled objects, the means over them; the paper shows one.",
         "Taking a label out can lead to a label that never occurred in training. So a label is also moved, to the "
         "place of another layout that is farthest from all others, and the gradient to the label is taken.",
-        "C over all noise levels is weighted by how much labels matter at each: where they no longer do, C is noise. P "
-        "is the plain mean over noise levels.",
-        "Chance of C is the share of labels that are near (a quarter, more where two are close); of P_r, the share of "
-        "the image within r. C above chance is no proof of locality: a label that puts an object at its own place "
-        "changes the pixels there most, whatever else it does. C of 1 is.",
-        "A cell is a square around labels, a distance one around the pixel: what lies beyond the patch of Exps 2L and "
-        "3L is counted from the distance on that no pixel of the patch has.",
-        "The exact machines hold 500 images of discs of 32 px and 16 x 16 cells; where no image agrees with the labels "
-        "of a receptive field, those with the fewest disagreeing cells count.",
+        "C over all noise levels is weighted by how much labels matter at each; P is the plain mean. Chance of C "
+        "is the share of labels that are near, of P_r the share of the image within r. C above chance is no proof "
+        "of locality: a label changes the pixels at its own place most, whatever else it does. C of 1 is.",
+        "The exact machines hold 500 images of discs of 32 px; where no image agrees with the labels of a "
+        "receptive field, those with the fewest disagreeing cells count.",
     ),
 )  # fmt: skip

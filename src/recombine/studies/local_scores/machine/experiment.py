@@ -68,16 +68,13 @@ EXPERIMENT = Experiment(
         ),
     },
     assumptions=(
-        "Machines over the number of labels are made of flat discs; the networks that they are compared with from the "
-        "same noise are those of `length`, and so is the world (at full, scenes at 64 px). Those machines are made of "
-        "the first images of the network's own training set.",
-        "Trained on single discs, the labels of Exps 1 and 2 are the same.",
-        "Where no training image agrees with the label on all cells of a receptive field, those with the fewest wrong "
-        "cells count. How often that is so is measured.",
-        "An empirical machine fails on whole labels because the same layout never recurs; a network could do better. "
-        "That Exp 1's network does is the subject of `length`, not of this experiment.",
-        "r2 is 1 less the squared error over the variance of the network's pixels, the median over samples, by "
-        "25 deterministic steps. Both have the same labels and would be alike for that alone: the figure shows "
-        "the same from other noise, and between different layouts.",
+        "Machines over the number of labels are made of flat discs; those compared with networks are made of the "
+        "first images of the network's own training set (at full, scenes at 64 px) and draw from the same noise.",
+        "Where no training image agrees with the label on all cells of a receptive field, those with the fewest "
+        "wrong cells count. How often that is so is measured. An empirical machine fails on whole labels because "
+        "the same layout never recurs; a network could do better.",
+        "r2 is 1 less the squared error over the variance of the network's pixels, the median over samples, by 25 "
+        "deterministic steps. Both have the same labels and would be alike for that alone: the figure shows the "
+        "same from other noise, and between different layouts.",
     ),
 )  # fmt: skip

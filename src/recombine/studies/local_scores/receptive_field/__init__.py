@@ -1,1 +1,1 @@
-"""The experiment local-scores/dose."""
+"""The experiment local-scores/receptive-field."""

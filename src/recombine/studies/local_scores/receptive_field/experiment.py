@@ -122,25 +122,23 @@ EXPERIMENT = Experiment(
         ),
     },
     assumptions=(
-        "A cell has 2 px and a disc a diameter of 4.6, so a patch of 5 x 5 cells covers a disc and what is around it, "
-        "as in the paper. Labels within 8 are the paper's whole image; near the border they miss its far side.",
-        "An image is trained on as two patches and sampled as 256, (2k + 1)^2 times its pixels at every step: so discs "
-        "at 32 px, not scenes, eight numbers of labels, and half the layouts from k = 4 on.",
-        "Large patches are learnt later. Labels are embedded as in Exps 1 to 3 of `length`, scaled, by one linear map "
-        "that multiplies features; with an added embedding of two layers, networks with 13 x 13 cells had a recall of "
-        "0.61 of single labels in the same time (five seeds). Those runs were judged by the same rules: DS1, DS1b, "
-        "DS2, DS4 and DS8b were undecided then, and DS5 held; all others were as they are.",
-        "DS8 was added after `laptop` had been evaluated. Rules compare only networks with a recall of 0.8 of single "
-        "labels, but for DS4b and DS6, which state that recall.",
-        "Training draws one patch with a label in its label receptive field and one without. If that field is large, "
-        "labels close to a patch are rare in training. One arm separates this from the receptive field itself: its "
-        "network depends on labels within 2 cells, its patches are drawn as for labels within 8.",
-        f"By noise: labels within 2 cells above sigma = {BORDER:g}, or below it, and within 8 at all others; patches "
-        "as above.",
-        "Training-free models: the first 1500 images of the same training set, the same layouts (16 of each) and "
-        "sampler. Where no image agrees with the label those with the fewest wrong cells count. Such a model follows "
-        "its labels exactly at every noise level, so low noise alone can still set its layout; a network need not.",
-        "At laptop: 8 x 8 cells of 4 px, both radii at 1, pixels at 2, labels within 7, which is everything; labels "
-        "are embedded as in 2L.",
+        "A cell has 2 px and a disc a diameter of 4.6, so a patch of 5 x 5 cells covers a disc and what is around "
+        "it, as in the paper. Labels within 8 are the paper's whole image; near the border they miss its far side.",
+        "Sampling costs (2k + 1)^2 times the pixels of an image at every step: so discs at 32 px, not scenes, "
+        "eight numbers of labels, and half the layouts from k = 4 on.",
+        "Large patches are learnt later. With an added embedding of two layers, networks with 13 x 13 cells had a "
+        "recall of 0.61 of single labels in the same time (five seeds); by the same rules DS1, DS1b, DS2, DS4 and "
+        "DS8b were undecided then, and DS5 held.",
+        "DS8 was added after `laptop` had been evaluated. Rules compare only networks with a recall of 0.8 of "
+        "single labels, but for DS4b and DS6, which state that recall.",
+        "Training draws one patch with a label in its label receptive field and one without, so near labels are "
+        "rarer if that field is large. One arm separates this: labels within 2 cells, patches drawn as for labels "
+        "within 8.",
+        f"By noise: labels within 2 cells above sigma = {BORDER:g}, or below it, and within 8 at all others; "
+        "patches alike.",
+        "Training-free models: the first 1500 images of the same training set, 16 of the same layouts. They follow "
+        "their labels exactly at every noise level, so low noise alone can still set their layout; a network need "
+        "not.",
+        "At laptop: 8 x 8 cells of 4 px, both radii at 1, pixels at 2, labels within 7, which is everything.",
     ),
 )  # fmt: skip

@@ -44,19 +44,17 @@ EXPERIMENT = Experiment(
         for name, budget in LENGTH.budgets.items()
     },
     assumptions=(
-        "What Exps 2 and 2L were trained on can be counted in two ways: labels of an image, which is one, or objects "
-        "in it, up to 1, 3 or 5. The paper's caption says locations, so labels come first; both are judged and drawn.",
-        "C and K_max are those of `locality` and `length`. A checkpoint counts where both were measured. Models on 1 "
-        "and on 1 to 5 objects are trained half as long as those on 1 to 3.",
-        "The interval draws seeds, with all models and checkpoints of a seed: checkpoints of a run are not "
-        "independent. It says how the correlation would vary if these models were trained once more, not if other "
-        "models were chosen: there are seven kinds of them, and the correlation without any one kind stands in the "
-        "note.",
-        "Exps 2L and 3L have C = 1 by construction. They are ties in rank, and much of the correlation: SC3 leaves "
-        "them out. An early checkpoint draws little and ignores its labels, which alone makes both numbers low: SC2 "
-        "takes the end of training only.",
-        "K_max ends at 12 labels, and a recall of 0.9 is a narrow gate: models on either side of it can have much the "
-        "same curve. SC5 takes recall with more labels than a training image has objects in its place, on a scale from "
-        "chance 0 to 1; it was added after the first five models had been evaluated.",
+        "What Exps 2 and 2L were trained on can be counted in two ways: labels of an image, which is one, or "
+        "objects in it, up to 1, 3 or 5. The paper's caption says locations, so labels come first; both are "
+        "judged.",
+        "C and K_max are those of `locality` and `length`, at checkpoints where both were measured.",
+        "The interval draws seeds, with all models and checkpoints of a seed. It says how the correlation would "
+        "vary if these models were trained once more, not if other models were chosen; without any one kind it "
+        "stands in the note.",
+        "Exps 2L and 3L have C = 1 by construction and are ties in rank: SC3 leaves them out. An early checkpoint "
+        "draws little and ignores its labels, which makes both numbers low: SC2 takes the end of training only.",
+        "A recall of 0.9 is a narrow gate: models on either side of it can have much the same curve. SC5 takes "
+        "recall with more labels than a training image has objects; it was added after the first five models had "
+        "been evaluated.",
     ),
 )

@@ -28,7 +28,6 @@ ACROSS = {  # how far a model goes
     "recall": "recall of 6 to 12 labels, on a scale from chance 0 to 1",
 }
 SPREAD = 0.3  # points with the same K_max are drawn side by side
-LANE = 0.035  # and models with C = 1, one above another
 CALLED = {arm: (name, objects) for name, arms in MODELS.items() for objects, arm in arms.items()}
 
 sheets = no_sheets
@@ -58,7 +57,7 @@ def scatter(table: pl.DataFrame) -> Figure:
             figure,
             f"Points: means over seeds ({seeds_text(table['seed'].n_unique())}) of a model at a checkpoint, the later "
             "the larger, joined in the order of training; small dots: seeds. Models stand slightly beside each other, "
-            "those with C = 1 by construction one above another. Dotted: chance of C, and the number trained on. rho: "
+            "at C = 1 those that are local by construction. Dotted: chance of C, and the number trained on. rho: "
             "Spearman's, over all seeds, models and checkpoints, with its 95% bootstrap interval over seeds.",
         )
     return figure
@@ -69,32 +68,26 @@ def _panel(axes: Axes, table: pl.DataFrame, kind: str) -> None:
     if not found:
         return empty_panel(axes, "chance was not measured")
     arms = list(dict.fromkeys(point.arm for point in found))
-    exact = list(dict.fromkeys(point.arm for point in found if point.by_construction))
     chance = [v for arm in sorted(arms) for v in at_end(table, CHANCE[REMOVED], arm=arm, sigma=None).values()]
     accuracy_axis(axes, "", float(np.mean(chance)) if chance else None)
     if kind == "recall":
         axes.set_xlim(-0.08, max(0.5, *(point.gain(kind) for point in found)) + 0.08)
     else:
         axes.axvline(0, color="#9A9A9A", linestyle=":", linewidth=1.5, zorder=1)
-    axes.set_ylim(top=1.04 + LANE * len(exact))
-    if exact:
-        axes.axhspan(1 - LANE / 2, 1.04 + LANE * len(exact), color="#F3F3F3", zorder=0)
-        axes.text(0.01, 1 + LANE / 2, "C = 1", transform=axes.get_yaxis_transform(), color="#777777", fontsize=12)
     for number, arm in enumerate(arms):
         shift = 0.0 if kind == "recall" else SPREAD * (number / max(1, len(arms) - 1) - 0.5)
-        lift = LANE * exact.index(arm) if arm in exact else 0.0
-        _model(axes, [point for point in found if point.arm == arm], kind, shift, lift)
+        _model(axes, [point for point in found if point.arm == arm], kind, shift)
     interval = seed_interval(found, kind)
     ends = "" if interval is None else f" ({interval[0]:.2f} to {interval[1]:.2f})"
     axes.set_title(f"by {'recall' if kind == 'recall' else 'K_max'}: rho = {rank_correlation(found, kind):.2f}{ends}")
     return None
 
 
-def _model(axes: Axes, own: Sequence[Point], kind: str, shift: float, lift: float) -> None:
-    """The path of one model through its checkpoints, moved by so much to the right and up."""
+def _model(axes: Axes, own: Sequence[Point], kind: str, shift: float) -> None:
+    """The path of one model through its checkpoints, moved by so much to the right."""
     name, objects = CALLED.get(own[0].arm, ("", ""))
     color, marker = COLORS.get(name, INK), MARKERS.get(objects, "D")
-    places = np.array([[point.gain(kind) + shift, point.c + lift] for point in own])
+    places = np.array([[point.gain(kind) + shift, point.c] for point in own])
     seen = np.array([point.seen for point in own])
     axes.plot(*places.T, ".", color=color, markersize=3, alpha=0.35)
     moments = sorted(set(seen.tolist()))

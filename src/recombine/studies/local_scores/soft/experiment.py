@@ -57,17 +57,13 @@ EXPERIMENT = Experiment(
     assumptions=(
         "The penalty is the mean square over far pixels, in units of the loss: at each noise level a change of D "
         "counts as an error of D does. Far is further than 2 cells, rows or columns, as for L_i in `locality`.",
-        "The second place is one that another training image's label names, in another cell than the first. The "
-        "penalty says nothing of what happens near it: no image shows two labelled objects, and the loss of the image "
-        "itself is that of Exp 2.",
-        "The network gets labels of two places in training, though never an image for them. At high noise x does not "
-        "say which of the two is the image's own, so far from each it has to draw what it draws for the other alone: "
-        "two labels are trained indirectly, more than two are not.",
+        "The second place is one that another training image's label names, in another cell than the first. No "
+        "image shows two labelled objects, but at high noise x does not say which of the two is the image's own, "
+        "so two labels are trained indirectly, more than two are not.",
         "A network can also satisfy the penalty by ignoring second labels; then C is of what is left, and recall "
         "shows it.",
         "A penalised step computes each image twice and costs twice as much. Images seen are the same.",
-        f"More than {BEYOND} labels are beyond training, since no image holds more objects; labels themselves come one "
-        "at a time.",
+        f"More than {BEYOND} labels are beyond training, since no image holds more objects.",
         "At laptop: 8 x 8 cells of 4 px, and far is further than one cell.",
     ),
 )  # fmt: skip
