@@ -13,7 +13,7 @@ import torch
 from matplotlib.figure import Figure
 
 from recombine.cli import main
-from recombine.lab.execute.conduct import Progress, conduct
+from recombine.lab.execute.jobs import RunProgress, train_runs
 from recombine.lab.store import RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
@@ -138,7 +138,7 @@ def tiny() -> RunConfig:
     return override(SMOKE, changes)
 
 
-def quiet(news: Progress) -> None:
+def quiet(news: RunProgress) -> None:
     """Nobody listens."""
 
 
@@ -147,7 +147,7 @@ def finish() -> Callable[..., RunFolder]:
     """Bring one run to its end in this process, on one thread, saving after every look."""
 
     def bring(config: RunConfig, root: Path, save_seconds: float = 0) -> RunFolder:
-        conduct([config], Store(root), Execution.fastest("cpu"), quiet, save_seconds)
+        train_runs([config], Store(root), Execution.fastest("cpu"), quiet, save_seconds)
         return Store(root).run(config.address)
 
     return bring

@@ -11,7 +11,7 @@ import pytest
 
 from recombine.files import read_rows
 from recombine.lab.execute import workers
-from recombine.lab.execute.conduct import conduct
+from recombine.lab.execute.jobs import train_runs
 from recombine.lab.experiment import make_plan
 from recombine.lab.store import RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
@@ -33,7 +33,7 @@ def begun(tiny: RunConfig, tmp_path: Path) -> RunFolder:
 
     store = Store(tmp_path / "store")
     with pytest.raises(KeyboardInterrupt):
-        conduct([tiny], store, Execution.fastest("cpu"), stop, save_seconds=0)
+        train_runs([tiny], store, Execution.fastest("cpu"), stop, save_seconds=0)
     return store.run(tiny.address)
 
 
@@ -101,7 +101,7 @@ def test_a_loss_that_is_not_a_number(call: Call, tmp_path: Path) -> None:
 
 def test_a_full_disk(call: Call, tiny_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = (*SMOKE, *SETS, "--no-report", "--store", tmp_path)
-    monkeypatch.setattr(workers, "conduct", partial(conduct, save_seconds=0))
+    monkeypatch.setattr(workers, "train_runs", partial(train_runs, save_seconds=0))
     count, replace = [0], os.replace
 
     def full(source: Any, target: Any) -> None:

@@ -14,7 +14,7 @@ from typing import IO, Any
 import pytest
 
 from recombine.files import read_rows
-from recombine.lab.execute.conduct import conduct
+from recombine.lab.execute.jobs import train_runs
 from recombine.lab.experiment import make_plan
 from recombine.lab.store import Busy, RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
@@ -33,7 +33,7 @@ SMOKE = ["run", "concept-graphs/emergence", "--budget", "smoke", "--no-report",
 # Forks a process for each line of input, `store <tab> n`; the process ends itself at its n-th flush to disk.
 NURSERY = """
 import os, signal, sys
-from recombine.lab.execute.conduct import conduct
+from recombine.lab.execute.jobs import train_runs
 from recombine.runs.concept_graph import RunConfig
 from recombine.lab.store import Store
 from recombine.training.execution import Execution
@@ -50,7 +50,7 @@ for line in sys.stdin:
                 os.kill(os.getpid(), signal.SIGKILL)
             fsync(handle)
         os.fsync = counted
-        conduct([config], Store(root), Execution.fastest("cpu"), lambda news: None, save_seconds=0)
+        train_runs([config], Store(root), Execution.fastest("cpu"), lambda news: None, save_seconds=0)
         os._exit(0)
     print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -61,7 +61,7 @@ for line in sys.stdin:
 # Forks a process for each line of input, a command and the file for its standard error; a number asks how it ended.
 COMMANDS = """
 import json, os, sys
-import recombine.lab.report.conclude, recombine.lab.execute.conduct
+import recombine.lab.report.conclude, recombine.lab.execute.jobs
 from recombine.cli import main
 
 os.cpu_count = lambda: 1
@@ -243,7 +243,7 @@ def test_control_c_says_how_to_go_on_and_the_same_command_does(
     assert events(run) == ["started", "saved"]
     assert call(*words).status == 0
     assert events(run) == ["started", "saved", "resumed", "saved"]
-    conduct([config], Store(tmp_path / "whole"), Execution.fastest("cpu"), lambda news: None)
+    train_runs([config], Store(tmp_path / "whole"), Execution.fastest("cpu"), lambda news: None)
     assert_same(run, Store(tmp_path / "whole").run(config.address))
 
 

@@ -11,9 +11,9 @@ import pytest
 from pydantic import Field
 
 from recombine.errors import RunFailed, UserError
-from recombine.lab.execute.conduct import Progress, compute
+from recombine.lab.execute.jobs import RunProgress, compute
 from recombine.lab.execute.local import run_local
-from recombine.lab.execute.workers import Pack, do, run_packs
+from recombine.lab.execute.workers import Pack, run_pack, run_packs
 from recombine.lab.store import RunFolder, Store
 from recombine.runs.work import Computation, Row
 from recombine.seeds import Seeds
@@ -35,13 +35,8 @@ class Sums(Computation):
             raise UserError("no sum of fewer than no numbers: raise upto")
 
     def rows(self) -> list[Row]:
-        """The last of them is measured at a moment and a distance of its own."""
-        sums = [self.step * n * (n + 1) / 2 + self.seeds.data for n in self.upto]
-        rows: list[Row] = [
-            {"node": f"n={n}", "instrument": "sum", "value": value} for n, value in zip(self.upto, sums, strict=True)
-        ]
-        rows[-1] |= {"images_seen": 7, "distance": 2}
-        return rows
+        """With n as a column."""
+        return [row(n, self.step * n * (n + 1) / 2 + self.seeds.data) for n in self.upto]
 
 
 class Products(Sums):
@@ -68,17 +63,15 @@ class Broken(Computation):
         raise ZeroDivisionError("a fault")
 
 
-def ignore(news: Progress) -> None:
+def ignore(news: RunProgress) -> None:
     pass
 
 
-def row(node: str, value: float, images_seen: int = 0, distance: int | None = None) -> Row:
-    return {
-        "images_seen": images_seen, "distance": distance, "node": node, "instrument": "sum", "value": value,
-    }  # fmt: skip
+def row(n: int, value: float) -> Row:
+    return {"n": n, "instrument": "sum", "value": value}
 
 
-ROWS = [row("n=1", 1.0), row("n=2", 3.0), row("n=3", 6.0, 7, 2)]
+ROWS = [row(1, 1.0), row(2, 3.0), row(3, 6.0)]
 
 
 def files(run: RunFolder) -> dict[str, bytes]:
@@ -116,7 +109,7 @@ def test_a_computation_is_one_piece_and_needs_nothing_before_it() -> None:
 
 
 def test_rows_land_in_the_store_with_what_they_come_from(tmp_path: Path) -> None:
-    news: list[Progress] = []
+    news: list[RunProgress] = []
     compute(Sums(), Store(tmp_path), news.append)
     [run] = Store(tmp_path).runs()
     assert run.address == Sums().address
@@ -128,7 +121,7 @@ def test_rows_land_in_the_store_with_what_they_come_from(tmp_path: Path) -> None
     outcome = run.outcome()
     assert (outcome["images_seen"], outcome["fleet"], outcome["sampling_seconds"]) == (0, 1, 0.0)
     assert 0 <= outcome["seconds"] < 10
-    assert news == [Progress(run.address, 1, 1)]
+    assert news == [RunProgress(run.address, 1, 1)]
 
 
 def test_the_mark_that_it_is_done_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,14 +142,14 @@ def test_the_mark_that_it_is_done_comes_last(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_second_call_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, news = Store(tmp_path), list[Progress]()
+    store, news = Store(tmp_path), list[RunProgress]()
     compute(Sums(), store, ignore)
     before = files(store.run(Sums().address))
     monkeypatch.setattr(Sums, "rows", lambda self: pytest.fail("computed again"))
     compute(Sums(), store, news.append)
     assert run_local([Sums(), Sums()], store, "cpu", ignore) == []
     assert files(store.run(Sums().address)) == before
-    assert news == [Progress(Sums().address, 1, 1)]
+    assert news == [RunProgress(Sums().address, 1, 1)]
 
 
 def test_what_another_process_finishes_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,31 +239,31 @@ def check_answers(failures: list[str], store: Store) -> None:
     assert sorted(failures) == sorted(line for line in SAYS if line)
     assert [store.run(work.address).done for work in WORK] == [line is None for line in SAYS]
     assert store.run(WORK[0].address).rows() == ROWS
-    assert store.run(WORK[-1].address).rows() == [row("n=1", 2.0), row("n=2", 4.0), row("n=3", 7.0, 7, 2)]
+    assert store.run(WORK[-1].address).rows() == [row(1, 2.0), row(2, 4.0), row(3, 7.0)]
 
 
 @pytest.mark.usefixtures("forked")
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_engine_computes_and_one_that_fails_is_one_line_and_stops_nobody(tmp_path: Path, workers: int) -> None:
-    store, news = Store(tmp_path), list[Progress]()
+    store, news = Store(tmp_path), list[RunProgress]()
     check_answers(run_local(WORK, store, "cpu", news.append, workers=workers), store)
     assert sorted(n.address for n in news) == sorted(WORK[i].address for i in (0, -1))
     assert {(n.images_seen, n.total) for n in news} == {(1, 1)}
 
 
 def test_computed_together_as_on_a_gpu_one_that_fails_stops_nobody_either(tmp_path: Path) -> None:
-    check_answers(do(Pack(WORK, Execution.plain("cpu")), Store(tmp_path), ignore), Store(tmp_path))
+    check_answers(run_pack(Pack(WORK, Execution.plain("cpu")), Store(tmp_path), ignore), Store(tmp_path))
 
 
 def test_a_computation_reaches_a_process_that_begins_with_nothing(tmp_path: Path) -> None:
     work, store = Sums(upto=(4,)).with_seeds(Seeds.all(1)), Store(tmp_path)
     assert run_packs([Pack([work], Execution.plain("cpu"))], store, ignore, workers=1) == []
-    assert store.run(work.address).rows() == [row("n=4", 11.0, 7, 2)]
+    assert store.run(work.address).rows() == [row(4, 11.0)]
 
 
 @pytest.mark.usefixtures("forked")
-def test_a_fault_in_a_process_of_its_own_is_not_taken_for_success(tmp_path: Path) -> None:
-    """What no one foresaw ends a process without a line of its own; the work is not done, and that must be said."""
+def test_an_unexpected_error_in_a_process_is_not_taken_for_success(tmp_path: Path) -> None:
+    """An unexpected error ends a process without a line; the work is not done, and that must be reported."""
     [line] = run_local([Broken(), Sums()], Store(tmp_path), "cpu", ignore, workers=2)
     assert Broken().address in line
     assert Store(tmp_path).run(Sums().address).rows() == ROWS

@@ -83,7 +83,7 @@ def _profile(axes: Axes, table: pl.DataFrame, what: str, label: str, chance: flo
     if limit := _over_blocks(table, ARM, f"{what}.chance", "halves"):
         draw_mean(axes, limit, FAINT, "random categories", dashes="--", thin=False)
     if text := _values(table, what, TEXT):
-        axes.axhline(np.mean(text), color=INK, linestyle=":", linewidth=1.8, label="text embedding")
+        axes.axhline(float(np.mean(text)), color=INK, linestyle=":", linewidth=1.8, label="text embedding")
     axes.axhline(chance, color=FAINT, linewidth=1, zorder=1)
     blocks = select(table, "between", estimate="naive", arm=ARM).drop_nulls("side")
     for side in SIDES:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recombine.files import read_rows
-from recombine.lab.execute.conduct import Progress, conduct
+from recombine.lab.execute.jobs import RunProgress, train_runs
 from recombine.lab.store import RunFolder, Store
 from recombine.runs.concept_graph import RunConfig
 from recombine.training.execution import Execution
@@ -15,7 +15,7 @@ Finish = Callable[..., RunFolder]
 FAST = Execution.fastest("cpu")
 
 
-def ignore(news: Progress) -> None:
+def ignore(news: RunProgress) -> None:
     pass
 
 
@@ -35,10 +35,10 @@ def assert_same(run: RunFolder, other: RunFolder) -> None:
 def stop_after(config: RunConfig, root: Path, seen: int) -> RunFolder:
     """Train until at least `seen` images and stop there as Ctrl-C does, with a checkpoint."""
 
-    def interrupt(news: Progress) -> None:
+    def interrupt(news: RunProgress) -> None:
         if news.images_seen >= seen and not news.text:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        conduct([config], Store(root), FAST, interrupt, save_seconds=0)
+        train_runs([config], Store(root), FAST, interrupt, save_seconds=0)
     return Store(root).run(config.address)
