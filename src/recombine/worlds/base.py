@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Source(Settings, ABC):
-    """Where images and conditions come from, as a network sees it."""
+    """Where images and conditions of a network come from."""
 
     @property
     @abstractmethod

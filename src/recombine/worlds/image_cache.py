@@ -27,7 +27,7 @@ def kept_images(
     made_from: dict[str, Any],  # says all that the images depend on; "count" and "pixels" among it
     images: Callable[[], Iterator[Pixels]],
     whose: str,
-    hashed: bool = False,  # whether each reading goes over the whole array
+    hashed: bool = False,  # whether each read goes over the whole array
 ) -> Pixels:
     """The images, mapped from disk; made where they are not there, not whole or made from something else.
 

@@ -144,8 +144,8 @@ class ShapesWorld(World):
         inner = factors.new_empty(0)
         for index, shape in enumerate(self.shapes):
             apothem = (_area_ratio(shape) * factors[:, 4] ** 2 - pixel**2 / 12).clamp(min=0).sqrt()[:, None, None]
-            own = _depth(shape, across, up, apothem)  # [n, H, W]
-            inner = own if index == 0 else torch.where(factors[:, 0, None, None] == index, own, inner)
+            depth = _depth(shape, across, up, apothem)  # [n, H, W]
+            inner = depth if index == 0 else torch.where(factors[:, 0, None, None] == index, depth, inner)
         return inner.mul_(1 / pixel).add_(0.5).clamp_(0, 1)
 
     def color_prototypes(self) -> Tensor:
@@ -205,7 +205,7 @@ class ShapesWorld(World):
             raise ValueError(f"colours reach {reach - 0.5:.3f} beyond [0, 1]: lower color_separation or color_jitter")
         names = self._values()["color"]
         for i, j in combinations(range(len(middles)), 2):
-            if _apart(middles[i], middles[j]) <= 2 * half + 1e-6:
+            if _channel_distance(middles[i], middles[j]) <= 2 * half + 1e-6:
                 raise ValueError(f"the ranges of {names[i]} and {names[j]} overlap: lower color_jitter")
         room = self.background_jitter
         papers = [min(max(BACKGROUNDS[name], room), 1 - room) for name in self.backgrounds]
@@ -214,7 +214,7 @@ class ShapesWorld(World):
                 raise ValueError(f"the ranges of {one} and {other} overlap: lower background_jitter")
         for name, value in zip(self.backgrounds, papers, strict=True):
             for color, rgb in zip(names, middles, strict=True):
-                if _apart(rgb, [value] * 3) <= half + self.background_jitter + 1e-6:
+                if _channel_distance(rgb, [value] * 3) <= half + self.background_jitter + 1e-6:
                     raise ValueError(
                         f"the range of {color} holds the {name} background: lower color_jitter or "
                         "background_jitter, or change one"
@@ -269,5 +269,5 @@ def _reach(shape: Shape) -> float:
     return math.sqrt(_area_ratio(shape)) * (2.0 if shape == "triangle" else 1.0)
 
 
-def _apart(one: list[float], other: list[float]) -> float:
+def _channel_distance(one: list[float], other: list[float]) -> float:
     return max(abs(a - b) for a, b in zip(one, other, strict=True))

@@ -102,14 +102,14 @@ DESIGNS: dict[str, Split] = {
     "H32-tune-001": Split(train=("001",)),  # printed 010 in the figure
     "H32-tune-110": Split(train=("110",)),  # printed 101
     "H32-tune-011": Split(train=("011",)),
-    # ... or on the training set with that class added (the caption's reading).
+    # ... or on the training set with that class added (as the caption says).
     "H32-tune-001-mixed": Split(train=(*_ADVERSARIAL, "001")),
     "H32-tune-110-mixed": Split(train=(*_ADVERSARIAL, "110")),
     "H32-tune-011-mixed": Split(train=(*_ADVERSARIAL, "011")),
     "H42-train1": Split(train=("0000", "0001", "0010", "0100", "1000")),  # Fig 16: the fourth concept is the background
     # Two concepts of two values, the last combination held out: the design of Park et al. 2024 (colour, size).
     "H22-train1": Split(train=("00", "01", "10")),
-    # Two concepts of three values. The released nodes are unknown; the reading is train1's, the origin and neighbours.
+    # Two concepts of three values. The released nodes are unknown; we take those of train1: the origin and neighbours.
     "H23-train1": Split(train=("00", "01", "02", "10", "20")),
 }
 

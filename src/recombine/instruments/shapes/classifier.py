@@ -1,6 +1,6 @@
 """Convolutional classifiers of concepts, asked like the linear probes: for concepts that no linear map of pixels reads.
 
-"cnn" is the CelebA probe of Okawa et al. 2023: three convolutions, a network of its own for each concept. "trunk" is
+"cnn" is the CelebA probe of Okawa et al. 2023: three convolutions, one network for each concept. "trunk" is
 the classifier of Park et al. 2024: one trunk for all concepts, pooled over the whole image, so that it hardly matters
 where the object lies. Both are trained on real images of every node, held-out ones too, and like a probe both must
 answer one of their values whatever they are shown.
@@ -80,7 +80,7 @@ def train_classifier(
     """
     mixed = (worlds,) if isinstance(worlds, World) else tuple(worlds)
     _check(mixed, per_node)
-    # A stream for each world: otherwise image 17 would lie in the same place in all of them.
+    # A stream for each world: else image 17 would lie in the same place in all of them.
     drawn = [real_images(w, w.nodes, per_node, seed, f"classifier-{i}") for i, w in enumerate(mixed)]
     images, digits = torch.cat([part for part, _ in drawn]), torch.cat([part for _, part in drawn])
     return fit(images.to(device), digits.to(device), mixed[0].concepts, config, seed)
@@ -115,7 +115,7 @@ def fit(
             torch.autograd.backward(loss)
             optimizer.step()
             optimizer.zero_grad()
-    if not loss.isfinite():  # once lost it stays lost, so one look at the end is enough
+    if not loss.isfinite():  # once lost it stays lost, so one check at the end is enough
         raise RunFailed(f"the loss of the classifier became {loss.item()}: lower its rate (now {config.rate:g})")
     return Classifier(concepts, network.eval().requires_grad_(False))
 

@@ -1,7 +1,7 @@
 """A reader of shapes that was never trained: it measures the object in an image and says which node it is, or none.
 
 A linear probe must answer one of its classes and calls a blank canvas a small triangle. The reader finds objects first
-(none, one, several), measures colour, radius and centre, compares the shape with the world's own templates, and
+(none, one, several), measures colour, radius and centre, compares the shape with the world's templates, and
 answers -1 for a concept whose measure lies near no value. Its tolerances were set once, on real images.
 """
 

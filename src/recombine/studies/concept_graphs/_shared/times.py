@@ -34,7 +34,7 @@ def curves_of(table: pl.DataFrame, instrument: str, **where: Any) -> dict[tuple[
     found = curves(table, instrument, "node", **where)
     if not found:
         raise NotMeasured(f"{_named(instrument, where)} was not measured")
-    return found  # type: ignore[return-value]
+    return found
 
 
 def reaches(level: float, instrument: str, **where: Any) -> Measure:

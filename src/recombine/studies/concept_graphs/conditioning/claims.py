@@ -26,7 +26,7 @@ def pairs(factor: str, one: Any, other: Any) -> Callable[[pl.DataFrame], list[tu
 
     def measure(table: pl.DataFrame) -> list[tuple[BySeed, BySeed]]:
         rest = {name: table[name].drop_nulls().unique().sort().to_list() for name in FACTORS if name != factor}
-        found = []
+        found: list[tuple[BySeed, BySeed]] = []
         for values in product(*rest.values()):
             arm = dict(zip(rest, values, strict=True))
             both = [arm | {factor: value} for value in (one, other)]

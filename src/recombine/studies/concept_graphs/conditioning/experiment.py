@@ -17,6 +17,7 @@ from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
 from recombine.studies.concept_graphs.emergence import experiment as emergence
+from recombine.worlds.shapes import ShapesWorld
 
 CONDITIONS: dict[str, dict[str, Any]] = {
     "continuous": {},
@@ -40,6 +41,7 @@ def _arms(config: RunConfig, images: int, points: int, attention: tuple[str, ...
 
 def _of_arm(config: RunConfig) -> dict[str, Any]:
     """What the network receives, how it enters, and whether there is attention."""
+    assert isinstance(config.world, ShapesWorld)
     return {
         "conditions": "masked" if config.training.mask else config.world.conditioning,
         "entry": config.network.condition.entry,

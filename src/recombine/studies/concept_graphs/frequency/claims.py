@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def responses(
 ) -> dict[int, dict[int, float]]:
     """{seed: {images of the class: accuracy of the concept at the end, the mean over these nodes}}, ascending."""
     found: dict[int, dict[int, float]] = {}
-    arms = {"brings": concept, "rare": rare}
+    arms: dict[str, Any] = {"brings": concept, "rare": rare}
     for images in select(table, **arms)["images"].unique().sort():
         asked = {**arms, "images": images, "concept": concept, "node": nodes, "sampler": None}
         for seed, value in at_end(table, "reader.accuracy", **asked).items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -48,7 +49,7 @@ def concepts_by_arm(table: pl.DataFrame, signals: dict[str, dict[str, float]], s
         figure = Figure(figsize=(14 if columns == 2 else 5.4 * columns, 5.4 * rows + 0.9), layout="constrained")
         panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
         for axes, arm in zip(panels.flat, arms, strict=True):
-            where = {"arm": arm, "node": FARTHEST, "sampler": None}
+            where: dict[str, Any] = {"arm": arm, "node": FARTHEST, "sampler": None}
             final = list(at_end(table, "reader.product", **where).values())
             axes.set_title(arm + (f": {FARTHEST} at {np.mean(final):.2f}" if final else ""))
             series = {

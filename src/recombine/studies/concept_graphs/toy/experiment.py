@@ -42,9 +42,9 @@ class ToyConfig(Computation):
                 rows += [{**at, "step": t, "value": p} for t, p in zip(steps.tolist(), curve.tolist(), strict=True)]
             for level in self.levels:
                 rank = max(0, -int(-level * self.trials // 1) - 1)  # the ceil(level * trials)-th smallest
-                times = {"closed": time_to_compose(n, self.chance, level), "simulated": drawn.sort().values[rank]}
-                rows += [{"instrument": "time", "atoms": n, "level": level, "way": way, "value": float(time)}
-                         for way, time in times.items()]  # fmt: skip
+                closed, simulated_time = time_to_compose(n, self.chance, level), float(drawn.sort().values[rank])
+                for way, time in (("closed", float(closed)), ("simulated", simulated_time)):
+                    rows.append({"instrument": "time", "atoms": n, "level": level, "way": way, "value": time})
         return rows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ def capability(table: pl.DataFrame, color_separation: float, way: str) -> dict[i
 
     It is chosen on one half of its samples and scored on the other, both ways round: no sample chooses its own score.
     """
-    asked = {"way": way, "color_separation": color_separation, "node": TARGET}
+    asked: dict[str, Any] = {"way": way, "color_separation": color_separation, "node": TARGET}
     halves: dict[str, dict[int, list[Curve]]] = {"a": {}, "b": {}}
     for half, by_seed in halves.items():
         for (seed, _), curve in curves(table, "prompted.product", "strength", half=half, **asked).items():

@@ -39,7 +39,7 @@ EXPERIMENT = Experiment(
         "Accuracy is the reader's product for small blue. The paper takes the largest of five noisy scores; here the "
         "best prompt is chosen on one half of the samples and scored on the other.",
         "The size of the prompts is that of the class; the paper's over-prompts say 0.3 where the class has 0.25.",
-        "The paper's network has a condition MLP in every block; here all blocks share an embedding, and each has a "
-        "linear map of its own, whose output is steered.",
+        "The paper's network has a condition MLP in every block; here all blocks share an embedding, and each has "
+        "one linear map, whose output is steered.",
     ),
 )

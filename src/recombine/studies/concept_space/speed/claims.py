@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,8 @@ def learning_times(table: pl.DataFrame, concept: str, objects: bool = False) -> 
     Infinite where it is not by the end of training. With `objects`, among the images that hold exactly one object, as a
     classifier that cannot answer "none" would judge them; where fewer than a tenth do, nothing is learned.
     """
-    pair, where = ("color_separation", "size_separation"), {"node": HELD_OUT, "sampler": None}
+    pair = ("color_separation", "size_separation")
+    where: dict[str, Any] = {"node": HELD_OUT, "sampler": None}
     lost = [curves(table, f"reader.{what}", *pair, **where) for what in ("none", "several")] if objects else []
     times: dict[Pair, dict[int, float]] = {}
     for place, (seen, value) in curves(table, "reader.accuracy", *pair, concept=concept, **where).items():

@@ -65,6 +65,7 @@ def grid(config: RunConfig, colors: tuple[float, ...], sizes: tuple[float, ...])
 
 def separations(config: RunConfig) -> dict[str, float]:
     """The separations of colour and of size in an arm."""
+    assert isinstance(config.world, ShapesWorld)
     return {"color_separation": config.world.color_separation, "size_separation": config.world.size_separation}
 
 

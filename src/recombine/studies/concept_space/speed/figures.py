@@ -40,17 +40,19 @@ def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
 
 
 def _draw(axes: Axes, table: pl.DataFrame, concept: str, total: int, title: str, objects: bool) -> None:
-    own, name, others_name = (0, "colour", "sizes") if concept == "color" else (1, "size", "colours")
+    axis, name, others_name = (0, "colour", "sizes") if concept == "color" else (1, "size", "colours")
     axes.set_title(title)
     try:
         measured = learning_times(table, concept, objects)
     except NotMeasured as reason:
         return empty_panel(axes, str(reason))
-    others = sorted({place[1 - own] for place in measured})
+    others = sorted({place[1 - axis] for place in measured})
     shades = colormaps["viridis"](np.linspace(0, 0.85, len(others)))
     for order, (shade, other) in enumerate(zip(shades, others, strict=True)):
         found = {
-            place[own]: np.minimum(list(t.values()), total) for place, t in measured.items() if place[1 - own] == other
+            place[axis]: np.minimum(list(t.values()), total)
+            for place, t in measured.items()
+            if place[1 - axis] == other
         }
         at = np.array(sorted(found)) + 0.006 * (order - (len(others) - 1) / 2)  # so that seeds do not hide each other
         each = [found[separation] for separation in sorted(found)]
@@ -58,17 +60,17 @@ def _draw(axes: Axes, table: pl.DataFrame, concept: str, total: int, title: str,
         axes.plot(at, [np.median(t) for t in each], "o-", color=shade, linewidth=2.6, markersize=9, label=label)
         for x, t in zip(at, each, strict=True):
             axes.plot(np.full(len(t), x), t, "o", color=shade, markersize=4, alpha=0.45)
-    strongest = sorted((place[own], float(np.median(np.minimum(list(t.values()), total))))
-                       for place, t in measured.items() if place[1 - own] == others[-1])  # fmt: skip
+    strongest = sorted((place[axis], float(np.median(np.minimum(list(t.values()), total))))
+                       for place, t in measured.items() if place[1 - axis] == others[-1])  # fmt: skip
     axes.set_title(f"{title}: ratio {strongest[0][1] / strongest[-1][1]:.1f}")
     axes.axhline(total, color=FAINT, linestyle="--", linewidth=1.2)
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(lambda value, _: count_text(value))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_xticks(sorted({place[own] for place in measured}))
+    axes.set_xticks(sorted({place[axis] for place in measured}))
     axes.set_xlabel(f"{name} separation")
-    if own == 0:
+    if axis == 0:
         axes.set_ylabel("images seen")
     if not objects:
         axes.legend(loc="best")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ Path = NDArray[np.float64]  # [moments, 2]: P(blue), P(small)
 
 def path(table: pl.DataFrame, arm: str, node: str) -> dict[int, Path]:
     """For each seed: where the samples of a class lie in concept space at each evaluation."""
-    where = {"arm": arm, "node": node, "sampler": None}
+    where: dict[str, Any] = {"arm": arm, "node": node, "sampler": None}
     blue, small = (curves(table, "classifier.answer", answer=answer, **where) for answer in ("blue", "small"))
     return {seed: np.stack([blue[seed,][1], small[seed,][1]], 1) for (seed,) in blue if (seed,) in small}
 

@@ -2,7 +2,7 @@
 
 *World, split, model.* Those of `speed`, with radii 0.3 apart and weak, middling or strong colour. *Measured.* Samples
 of every class are placed by a classifier: (probability of blue, probability of small), averaged over the samples; a
-class is learned where it arrives at its own corner. *Asked.* Does the held-out class, small blue, first go to small red
+class is learned where it arrives at its corner. *Asked.* Does the held-out class, small blue, first go to small red
 where colour is weak, and to large blue where it is strong?
 """
 
@@ -44,7 +44,7 @@ EXPERIMENT = Experiment(
     },
     assumptions=(
         *speed.EXPERIMENT.assumptions[:3],
-        "The classifier is trained on real images of all four classes of its own world; the paper's on a mixture of "
+        "The classifier is trained on real images of all four classes of the same world; the paper's on a mixture of "
         "the extreme separations.",
         "A path's bend is the mean of P(small) - P(blue) over the evaluations before both are at 0.8.",
     ),

@@ -1,7 +1,7 @@
 """Beyond the paper: how much of a published kind of emergence curve is the probe's answer to what is not there?
 
 The paper's linear probes must name a class whatever they are shown. *Arms.* The runs of `emergence` (conditions
-continuous and binary), and one that binds the concepts into a joint embedding before the network sees them, which
+continuous and binary), and one that binds the concepts into a joint embedding before the network receives them, which
 leaves canvases empty. *Measured.* Of the images that the probes call right: how many hold no object, several, or one
 that the reader calls something else; over training, class by class. *Asked.* Is the curve of the farthest class real?
 """

@@ -18,15 +18,16 @@ def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
         figure = Figure(figsize=(8, 8.4), layout="constrained")
         axes = figure.subplots()
         axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
-        for (distance,), part in sorted(cells.partition_by("distance", as_dict=True).items()):
-            label = f"distance {distance}" if distance else "trained"
+        for part in cells.sort("distance").partition_by("distance"):
+            distance = int(part["distance"][0])
+            label = "distance " + str(distance) if distance else "trained"
             axes.scatter(part["slow"], part["fast"], s=90, alpha=0.45, color=distance_color(distance), label=label)
         axes.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), aspect="equal")
         fast = config.evaluation.sampler
         axes.set_xlabel(f"product accuracy, {cells['sampler'][0]}")
         axes.set_ylabel(f"product accuracy, {fast.method}-{fast.steps} ({fast.calls} network calls)")
         axes.legend(loc="upper left")
-        axes.set_title(f"They differ by {cells['gap'].mean():+.3f} on average")
+        axes.set_title(f"They differ by {cells['gap'].to_numpy().mean():+.3f} on average")
         images = config.evaluation.images_per_node
         put_caption(figure, f"A dot: one class, moment and seed; {images} images each.",
                     f"{seeds_text(cells['seed'].n_unique())}.")  # fmt: skip
