@@ -110,7 +110,7 @@ def test_network_finds_nothing_where_nothing_is(finder: NetworkFinder) -> None:
 
 def test_calibration_has_rows_for_each_number_of_objects(finder: NetworkFinder) -> None:
     rows = calibrate_counting(finder, SCENES, 20, 3)
-    assert {row["node"] for row in rows} == {"01", "02", "03"}
+    assert {row["labels"] for row in rows} == {1, 2, 3}
     assert all(row["instrument"].startswith("calibration.count.") for row in rows)
     assert k_max(recall_curve(rows, "calibration.count.recall"), least=0.8).steady == 3
 

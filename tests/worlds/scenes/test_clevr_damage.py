@@ -125,13 +125,13 @@ DAMAGES = {
     "no object": (lambda path, _: path.write_text('{"scenes": [1, 2]}'), "scene 0 lacks an image_filename"),
     "no image": (
         lambda _, pictures: (pictures / "CLEVR_train_000003.png").write_bytes(b"GIF89a"),
-        "CLEVR_train_000003.png is damaged or no PNG: get it again",
+        "CLEVR_train_000003.png is damaged or no PNG: get it once more",
     ),
     "half an image": (
         lambda _, pictures: (pictures / "CLEVR_train_000003.png").write_bytes(
             (pictures / "CLEVR_train_000003.png").read_bytes()[:300]
         ),
-        "CLEVR_train_000003.png is damaged or no PNG: get it again",
+        "CLEVR_train_000003.png is damaged or no PNG: get it once more",
     ),
     "another size": (
         lambda _, pictures: Image.new("RGB", (32, 24)).save(pictures / "CLEVR_train_000003.png"),
