@@ -6,18 +6,17 @@ import numpy as np
 import polars as pl
 
 from recombine.instruments.bumps.band_evaluation import BIN
-from recombine.lab.claims import judge_all
 from recombine.lab.rules import mean
 from recombine.lab.table import at_end
 from recombine.runs.bump_codes import code_distances, with_code
 from recombine.studies.bumps._shared.nearest_label import TRAINED
 from recombine.studies.bumps._shared.sweeps import levels
 from recombine.studies.bumps.holes.lesion.experiment import FULL
-from recombine.studies.bumps.holes.reach.claims import CLAIMS, CODES, WIDE
+from recombine.studies.bumps.holes.reach.claims import CODES, WIDE
 
 
 def numbers(table: pl.DataFrame) -> dict[str, Any]:
-    """Accuracies by code; where accuracy in the wide band, and distance in the code, are a half; claims that hold."""
+    """Accuracies by code; where accuracy in the wide band, and distance in the code, are a half."""
 
     def final(code: str, instrument: str = "fine.both", **where: Any) -> float:
         return mean(at_end(table, instrument, model=TRAINED, code=code, **where))
@@ -35,9 +34,5 @@ def numbers(table: pl.DataFrame) -> dict[str, Any]:
         away, distance = code_distances(with_code(FULL, code), 12.0)
         return f"{float(away[(distance >= 0.5).argmax()]):.1f}"
 
-    judged = judge_all(CLAIMS, table, "bumps", "reach", "full")
-    holding = sum(claim["verdict"] == "holds" and claim["claim"] != "RC0" for claim in judged)
-    return {
-        "final": final, "half": {code: half_at(code) for code in CODES}, "code": {code: near(code) for code in CODES},
-        "settled": holding,
-    }  # fmt: skip
+    halves, codes = ({code: at(code) for code in CODES} for at in (half_at, near))
+    return {"final": final, "half": halves, "code": codes}
