@@ -49,6 +49,6 @@ def _agreement(table: pl.DataFrame) -> str:
 
 
 CLAIMS = (
-    Claim("S1", "few-step sampling measures the same as 500-step ancestral sampling (difference)", "0 (within 0.05)",
+    Claim("AS1", "few-step sampling measures the same as 500-step ancestral sampling (difference)", "0 (within 0.05)",
           between(gaps, -TOLERANCE, TOLERANCE, _agreement), general=True, check=True),
 )  # fmt: skip
