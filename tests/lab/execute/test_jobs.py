@@ -226,9 +226,9 @@ def test_provenance_states_the_threads_that_were_used(tiny: RunConfig, tmp_path:
         train_runs([tiny], Store(tmp_path), FAST, ignore)
     finally:
         torch.set_num_threads(before)
-    told = json.loads(Store(tmp_path).run(tiny.address).provenance_path.read_text())
-    assert told["execution"]["threads"] == 1
-    assert told["device"].endswith("1 thread(s)")
+    provenance = json.loads(Store(tmp_path).run(tiny.address).provenance_path.read_text())
+    assert provenance["execution"]["threads"] == 1
+    assert provenance["device"].endswith("1 thread(s)")
 
 
 def test_the_cost_of_all_the_times_a_run_was_started_adds_up(tiny: RunConfig, finish: Finish, tmp_path: Path) -> None:

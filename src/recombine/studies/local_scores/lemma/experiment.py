@@ -1,6 +1,6 @@
 """Bradley 2026, Defs 1 to 3, Lemmas 1 to 3 and Corollary 1, on laws for which everything is known.
 
-*Question.* Is a score local if and only if the law composes, and how far from local is it otherwise?
+*Question.* Is a score local if and only if the law composes, and how far from local is it if not?
 *Laws.* Three blocks of two pixels and one further pixel; under each of four conditions, or without one, a block is a
 mixture of three Gaussians (composed). Controls: a latent that all blocks share (coupled); blocks that move with the
 number of conditions (crowded); a law without conditions that ties the blocks (null-tied). A seed is a random set of
@@ -21,7 +21,7 @@ SMOKE = LemmaConfig(
 )
 
 EXPERIMENT = Experiment(
-    question="Is a score local if and only if the law composes, and how far from local is it otherwise?",
+    question="Is a score local if and only if the law composes, and how far from local is it if not?",
     figure="Bradley 2026, Lemmas 1 to 3 and Corollary 1",
     budgets={
         "smoke": Budget({ARM: SMOKE}, 2, "seconds"),
