@@ -166,7 +166,8 @@ def test_the_two_judges_show_the_artefact() -> None:
     assert set(probe) == {1.0}
     assert set(reader) == {0.0}
     assert set(none) == {1.0}
-    assert "main, 111: probes 1.00, reader 0.00, no object 1.00" in words(figure)
+    assert "main: probes 1.00, reader 0.00, no object 1.00" in words(figure)
+    assert "Samples of 111" in words(figure)
 
 
 def test_the_order_of_rows_does_not_matter() -> None:

@@ -96,10 +96,10 @@ def two_judges(table: pl.DataFrame, concepts: Concepts) -> Figure:
             rows = select(table, arm=arm, sampler=None)
             far, name = _farthest(rows)
             found = {label: far_curves(rows, far, instrument) for instrument, label in series.items()}
-            _draw_farthest(axes, f"{arm}, {name}", found)
+            _draw_farthest(axes, arm, found)
         put_caption(
             figure,
-            f"Product accuracy and share of images. {band_caption(table['seed'].n_unique())}",
+            f"Samples of {name}: product accuracy and share of images. {band_caption(table['seed'].n_unique())}",
             "An image without exactly one object is wrong for the reader; linear probes must name a class even for a "
             f"blank canvas. Digits: {', '.join(concepts)}.",
         )
