@@ -80,7 +80,6 @@ def redraw(options: argparse.Namespace) -> None:
 def report(options: argparse.Namespace) -> None:
     """Judge and report again from what the store holds; with --publish, commit it; with --results, renew what is."""
     from recombine.lab.publish.evidence import publish
-    from recombine.studies.scoreboard import write_scoreboard
 
     if options.results:
         if options.only or options.arm or options.set or options.seeds or options.budget or options.publish:
@@ -93,7 +92,7 @@ def report(options: argparse.Namespace) -> None:
     conclude_all([plan], store, options)
     if options.publish:
         print(f"evidence: {publish(plan, store, results_folder())}")
-        write_scoreboard(results_folder())
+        _write_scoreboard()
 
 
 def _renew(address: str | None) -> None:
@@ -101,7 +100,6 @@ def _renew(address: str | None) -> None:
     from recombine.lab.experiment import find_experiment
     from recombine.lab.publish.evidence import renew
     from recombine.studies import EXPERIMENTS
-    from recombine.studies.scoreboard import write_scoreboard
 
     results = results_folder()
     published = [each for each in EXPERIMENTS if (results / each / "claims.json").exists()]
@@ -115,16 +113,24 @@ def _renew(address: str | None) -> None:
             print_claims(claims)
         else:
             print(f"{each}: {len(claims)} claims judged")
-    write_scoreboard(results)
+    _write_scoreboard()
+
+
+def _write_scoreboard() -> None:
+    from recombine.lab.publish.scoreboard import write_scoreboard
+    from recombine.studies import EXPERIMENTS, study_folders
+
+    write_scoreboard(results_folder(), EXPERIMENTS, study_folders())
 
 
 def show_scoreboard(options: argparse.Namespace) -> None:
     """What the papers say beside what came out here, figure by figure; with --write, renew results/README.md."""
-    from recombine.studies.scoreboard import scoreboard, write_scoreboard
+    from recombine.lab.publish.scoreboard import scoreboard
+    from recombine.studies import EXPERIMENTS, study_folders
 
-    rows = scoreboard(results_folder())
+    rows = scoreboard(results_folder(), EXPERIMENTS, study_folders())
     if options.write:
-        write_scoreboard(results_folder())
+        _write_scoreboard()
     if options.json:
         print_json(rows)
         return

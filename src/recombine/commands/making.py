@@ -32,9 +32,10 @@ def bench(options: argparse.Namespace) -> None:
 
 def new(options: argparse.Namespace) -> None:
     """Write the folder of a new experiment, which runs at smoke at once."""
-    from recombine.studies.new_experiment import write_experiment
+    from recombine.lab.new_experiment import write_experiment
+    from recombine.studies import EXPERIMENTS, study_folders
 
-    folder = write_experiment(options.address)
+    folder = write_experiment(options.address, study_folders()[-1], EXPERIMENTS)
     print(f"{folder}\nrun it: recombine run {options.address} --budget smoke")
 
 

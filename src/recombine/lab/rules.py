@@ -8,7 +8,7 @@ A verdict looks at the interval over seeds, never at a point; see `recombine.lab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recombine.lab.claims import Judgement, NotMeasured, judge_above, judge_below, judge_every, judge_within
-from recombine.lab.table import at_end
+from recombine.lab.table import at_end, mean_curves
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +27,7 @@ Measure: TypeAlias = "Callable[[pl.DataFrame], BySeed]"
 Rule: TypeAlias = "Callable[[pl.DataFrame], Judgement]"
 Note: TypeAlias = "str | Callable[[pl.DataFrame], str]"
 Name = TypeVar("Name", bound=Hashable)
+Value = TypeVar("Value")
 
 
 # Rules: what must be so.
@@ -64,12 +65,45 @@ def ordered(*measures: Measure, note: Note = "") -> Rule:
     return in_every_seed(rising(*measures), note)
 
 
+def above_where_least(
+    found: Callable[[pl.DataFrame], Mapping[str, BySeed]],
+    bound: float,
+    missing: str = "no arm was measured",
+    note: Note = "",
+) -> Rule:
+    """Even the lowest of these means over seeds is more than `bound`; its name, "at sigma = 1", begins the note."""
+
+    def judge(table: pl.DataFrame) -> Judgement:
+        each = found(table)
+        name = least(each, missing)
+        return judge_above(_values(each[name]), bound, f"least {name}{_said(note, table)}")
+
+    return judge
+
+
 # Measures: one value a seed, from a table or from other measures.
 
 
 def final(instrument: str, **where: Any) -> Measure:
     """What an instrument reads at the end of training, the mean over the rows in which columns have these values."""
     return lambda table: at_end(table, instrument, **where)
+
+
+def of_curve(summary: Callable[[ArrayLike, ArrayLike], float], instrument: str, *by: str, **where: Any) -> Measure:
+    """What `summary(images seen, values)` says of each seed's curve, the mean of its curves by these columns."""
+
+    def measure(table: pl.DataFrame) -> dict[int, float]:
+        found = mean_curves(table, instrument, *by, **where)
+        if not found:
+            raise NotMeasured(f"{named(instrument, where)} was not measured")
+        return {seed: summary(*curve) for seed, curve in found.items()}
+
+    return measure
+
+
+def named(instrument: str, where: Mapping[str, Any]) -> str:
+    """The rows of an instrument in words: "reader.accuracy concept color node 111"."""
+    return " ".join([instrument, *(f"{name} {value}" for name, value in where.items() if value is not None)])
 
 
 def difference(one: Measure, other: Measure) -> Measure:
@@ -85,12 +119,7 @@ def ratio(one: Measure, other: Measure) -> Measure:
 def rising(*measures: Measure) -> Measure:
     """Whether each measure is less than the next, for the seeds that have all of them."""
 
-    def measure(table: pl.DataFrame) -> dict[int, float]:
-        found = [each(table) for each in measures]
-        shared = sorted(set.intersection(*(set(each) for each in found)))
-        return {s: float(all(a < b for a, b in pairwise(each[s] for each in found))) for s in shared}
-
-    return measure
+    return _over(lambda values: float(all(a < b for a, b in pairwise(values))), measures)
 
 
 def smallest(*measures: Measure) -> Measure:
@@ -136,6 +165,22 @@ def mean(values: BySeed) -> float:
     return float(np.mean(list(values.values()))) if values else float("nan")
 
 
+def median(values: BySeed) -> float:
+    """The median over seeds."""
+    return float(np.median(list(values.values())))
+
+
+def shared_seeds(*found: BySeed) -> list[int]:
+    """The seeds that all of these have, ascending."""
+    return sorted(set.intersection(*map(set, found)))
+
+
+def combined(found: Iterable[BySeed], combine: Callable[[list[float]], Value]) -> dict[int, Value]:
+    """{seed: what `combine` makes of its values in all of these}, of the seeds that all have."""
+    values = list(found)
+    return {seed: combine([each[seed] for each in values]) for seed in (shared_seeds(*values) if values else ())}
+
+
 def less(one: BySeed, other: BySeed, what: str = "what is compared") -> dict[int, float]:
     """One less the other, of the seeds that have both."""
     return {seed: a - b for seed, (a, b) in _paired(one, other, what).items()}
@@ -160,12 +205,7 @@ def rank_correlation(one: ArrayLike, other: ArrayLike) -> float:
 
 
 def _over(combine: Callable[[list[float]], float], measures: tuple[Measure, ...]) -> Measure:
-    def measure(table: pl.DataFrame) -> dict[int, float]:
-        found = [each(table) for each in measures]
-        shared = sorted(set.intersection(*(set(each) for each in found)))
-        return {seed: combine([each[seed] for each in found]) for seed in shared}
-
-    return measure
+    return lambda table: combined((each(table) for each in measures), combine)
 
 
 def _measured(found: Mapping[Name, BySeed], otherwise: str) -> list[Name]:

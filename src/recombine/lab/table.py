@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ FIRST: dict[str, type] = {"arm": str, "seed": int, "images_seen": int}
 LAST: dict[str, type] = {"instrument": str, "value": float}
 Columns = Mapping[str, type]
 """The factor columns of an experiment: {name: str, int, float or bool}."""
+Table: TypeAlias = "pl.DataFrame"
+"""For signatures in modules that must not import polars."""
 Row = Mapping[str, Any]
 Curve = tuple[NDArray[Any], NDArray[np.float64]]
 """Where it was read, ascending (images seen, or another column), and the value there."""
@@ -159,6 +161,13 @@ def at_end(table: pl.DataFrame, instrument: str, **where: Any) -> dict[int, floa
     ends = asked.join(last, on="seed").filter(pl.col("images_seen").eq_missing(pl.col("last"))).drop_nulls("value")
     means = ends.group_by("seed").agg(pl.col("value").mean()).sort("seed")
     return {int(seed): float(value) for seed, value in means.iter_rows()}
+
+
+def at_ends(table: pl.DataFrame, instrument: str, *by: str, **where: Any) -> dict[Any, dict[int, float]]:
+    """{value of a column, or values of several: what `at_end` has there}, ascending, where it has anything."""
+    parts = select(table, instrument, **where).drop_nulls(by).partition_by(*by, as_dict=True)
+    found = {key if len(by) > 1 else key[0]: at_end(part, instrument) for key, part in sorted(parts.items())}
+    return {key: values for key, values in found.items() if values}
 
 
 def distances(table: pl.DataFrame, **where: Any) -> dict[str, int]:

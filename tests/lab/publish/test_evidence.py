@@ -26,16 +26,17 @@ def png(pixels: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
 @pytest.mark.parametrize("colours", [3, 256, 4000])
-def test_pictures_keep_every_colour_in_fewer_bytes(colours: int) -> None:
+def test_pictures_keep_every_colour_in_fewer_bytes(colours: int, kind: str) -> None:
     rng = np.random.default_rng(0)
     shades = rng.integers(0, 256, (colours, 3))
     whole = png(np.tile(shades[rng.permutation(64 * 128) % colours], 1).reshape(64, 128, 3))
-    small = packed(whole)
+    small = packed(whole, kind)
     assert len(small) < len(whole)
     with Image.open(io.BytesIO(small)) as kept, Image.open(io.BytesIO(whole)) as before:
         assert (np.asarray(kept.convert("RGB")) == np.asarray(before)).all()
-        assert kept.mode == ("P" if colours <= 256 else "RGB")
+        assert (kept.mode == "P") == (kind == "PNG" and colours <= 256)
 
 
 def test_a_drawing_too_large_to_clone_is_kept_as_png_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,10 +59,14 @@ def test_evidence_is_published_with_a_page(plan: Plan, smoke_store: Path, tmp_pa
     names = {path.name for path in target.iterdir()}
     assert {"claims.json", "table.parquet", "provenance.json", "README.md", "figure.png", "figure.svg"} <= names
     source = Store(smoke_store).experiment("concept-graphs", "emergence", "smoke")
-    for name in ("claims.json", "table.parquet", "provenance.json"):
+    for name in ("claims.json", "table.parquet"):
         assert (target / name).read_bytes() == (source / name).read_bytes()
-    for path in target.glob("*.png"):
-        with Image.open(path) as kept, Image.open(source / path.name) as before:
+    facts = [json.loads((folder / "provenance.json").read_text()) for folder in (target, source)]
+    assert facts[0] == facts[1]
+    pictures = [path for path in target.iterdir() if path.suffix in (".png", ".webp")]
+    assert {path.stem for path in pictures} == {path.stem for path in source.glob("*.png")}
+    for path in (path for path in pictures if path.stem.startswith("samples")):
+        with Image.open(path) as kept, Image.open((source / path.name).with_suffix(".png")) as before:
             assert (np.asarray(kept.convert("RGB")) == np.asarray(before.convert("RGB"))).all()
     claims = read_results(results)
     assert claims == json.loads((source / "claims.json").read_text())

@@ -43,6 +43,7 @@ def test_a_page_has_the_figure_first_then_verdicts_assumptions_and_the_command(f
         assert f"| {claim['claim']} | {claim['says']} | {claim['paper']} |" in page
     assert all(assumption in page for assumption in EXPERIMENT.assumptions)
     assert all(f"]({path.name.replace(' ', '%20')})" in page for path in folder.glob("*.png"))
+    assert all(f"]({path.name.replace(' ', '%20')})" in page for path in folder.glob("samples*.webp"))
 
 
 def test_a_page_says_what_is_missing(folder: Path) -> None:

@@ -22,27 +22,29 @@ from recombine.lab.table import read_table
 from recombine.settings import build
 
 KEPT = ("claims.json", "table.parquet", "provenance.json")
-LARGEST_SVG = 400_000  # bytes: a drawing of more is kept as PNG alone, for the sake of those who clone
+LARGEST_SVG = 150_000  # bytes: a drawing of more is kept as PNG alone, for the sake of those who clone
+DPI = 80  # of a PNG beside its SVG
 
 
 def publish(plan: Plan, store: Store, results: Path) -> Path:
-    """Copy the evidence of a concluded experiment into `results/STUDY/EXPERIMENT/` and renew its page.
+    """Copy the evidence of a concluded experiment into `results/STUDY/EXPERIMENT/`, draw it and renew its page.
 
     A replication of older evidence is not kept.
     """
     source = store.experiment(plan.experiment.study, plan.experiment.name, variant(plan))
     target = results / plan.experiment.study / plan.experiment.name
     shutil.rmtree(target / REPLICATION, ignore_errors=True)
-    for path in sorted(source.iterdir()):
-        if path.suffix in (".png", ".svg"):
+    for name in KEPT:
+        write_whole(target / name, (source / name).read_bytes())
+    renew(plan.experiment, results)
+    for path in sorted(source.glob("*.png")):  # what is drawn from samples and weights, which are not published
+        if not (target / path.name).exists() or path.stem.startswith("samples"):
             keep_picture(target / path.name, path.read_bytes())
-        elif path.name in KEPT:
-            write_whole(target / path.name, path.read_bytes())
     write_experiment_page(plan.experiment, target)
     return target
 
 
-def renew(experiment: Experiment, results: Path, figures: bool = True) -> list[dict[str, Any]]:
+def renew(experiment: Experiment, results: Path) -> list[dict[str, Any]]:
     """Judge and draw the committed evidence of an experiment again, from its own table, and renew its page."""
     folder = results / experiment.study / experiment.name
     if not folder.is_dir():
@@ -52,29 +54,38 @@ def renew(experiment: Experiment, results: Path, figures: bool = True) -> list[d
     claims = judge_all(experiment.claims, table, experiment.study, experiment.name, source["budget"])
     write_json(folder / "claims.json", claims)
     judge_replication(experiment, folder)
-    if figures and experiment.draw is not None:
+    if experiment.draw is not None:
         arm, config = next(iter(source["configs"].items()))
         kind = type(experiment.budgets[source["budget"]].arms[arm])
         captions = {}
         for name, drawing in experiment.draw(table, build(kind, config)).items():
             captions[name] = drawing.caption
-            for ending in ("png", "svg"):
-                keep_picture(folder / f"{name}.{ending}", figure_bytes(drawing.figure, ending))
+            keep_picture(folder / f"{name}.png", figure_bytes(drawing.figure, "png", DPI))
+            keep_picture(folder / f"{name}.svg", figure_bytes(drawing.figure, "svg"))
         write_json(folder / "provenance.json", source | {"captions": source.get("captions", {}) | captions})
     write_experiment_page(experiment, folder)
     return claims
 
 
 def keep_picture(path: Path, picture: bytes) -> None:
-    """Write a picture into the evidence, a PNG without loss of colours in as few bytes as it takes."""
-    if path.suffix == ".svg" and len(picture) > LARGEST_SVG:
+    """Write a picture into the evidence without loss of colours, in as few bytes as it takes.
+
+    Sheets of samples are kept as WebP, a quarter smaller than PNG.
+    """
+    if path.suffix == ".svg":
+        if len(picture) > LARGEST_SVG:
+            path.unlink(missing_ok=True)
+        else:
+            write_whole(path, picture)
+    elif path.stem.startswith("samples"):
         path.unlink(missing_ok=True)
-        return
-    write_whole(path, packed(picture) if path.suffix == ".png" else picture)
+        write_whole(path.with_suffix(".webp"), packed(picture, "WEBP"))
+    else:
+        write_whole(path, packed(picture, "PNG"))
 
 
-def packed(picture: bytes) -> bytes:
-    """A PNG of the same pixels: with a palette if it has no more than 256 colours, and compressed well."""
+def packed(picture: bytes, kind: str) -> bytes:
+    """A picture of the same pixels; a PNG of no more than 256 colours gets a palette."""
     import io
 
     from PIL import Image
@@ -82,7 +93,10 @@ def packed(picture: bytes) -> bytes:
     buffer = io.BytesIO()
     with Image.open(io.BytesIO(picture)) as opened:
         whole = opened.convert("RGB")
+    if kind == "WEBP":
+        whole.save(buffer, format=kind, lossless=True, exact=True)
+        return buffer.getvalue()
     if whole.getcolors(256) is not None:
         whole = whole.quantize(256, dither=Image.Dither.NONE)
-    whole.save(buffer, format="PNG", optimize=True)
+    whole.save(buffer, format=kind, optimize=True)
     return min(buffer.getvalue(), picture, key=len)

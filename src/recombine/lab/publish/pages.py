@@ -31,7 +31,8 @@ def experiment_page(experiment: Experiment, folder: Path) -> str:
     source = read_json(folder / "provenance.json", "make it again with `recombine report --publish`")
     table = read_table(folder / "table.parquet")
     captions = source.get("captions", {})
-    pictures = sorted(folder.glob("*.png"), key=lambda path: (path.stem != "figure", path.stem.startswith("samples")))
+    found = [path for path in folder.iterdir() if path.suffix in (".png", ".webp")]
+    pictures = sorted(found, key=lambda path: (path.stem != "figure", path.stem.startswith("samples"), path.name))
     first, rest = pictures[:1], pictures[1:]
     whole = source["budget"] == "full"
     findings = findings_of(experiment, claims, table, source).strip() if whole else SMALL.format(source["budget"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -76,13 +76,17 @@ def draw_series(
             draw_mean(axes, curves, color, name, dashes=dashes)
         else:
             axes.plot([], [], alpha=0, label=f"(not measured: {name})")
-    at = np.concatenate([seen for curves in present.values() for seen, _ in curves])
-    at = at[at > 0]
-    images_axis(axes, *((float(at.min()), float(at.max())) if len(at) else (None, None)))
+    images_axis(axes, *span(present.values()))
     accuracy_axis(axes, chance=chance)
     if place is not None:
         axes.legend(loc=place, handlelength=3.2)
     return None
+
+
+def span(groups: Iterable[Sequence[Curve]]) -> tuple[float, float] | tuple[None, None]:
+    """The first and the last moment after 0 at which anything was measured."""
+    at = [float(moment) for curves in groups for seen, _ in curves for moment in seen if moment > 0]
+    return (min(at), max(at)) if at else (None, None)
 
 
 def band_caption(n: int, band: Band = "interval") -> str:

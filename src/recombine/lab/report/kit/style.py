@@ -6,6 +6,7 @@ Colours are Okabe and Ito's, which stay apart for colour-blind readers; a concep
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ SERIES_DASHES: tuple[Any, ...] = (
     (0, (9, 2)),
     (0, (3, 3)),
 )
+_PATH, _DIGITS = re.compile(rb' d="[^"]*"'), re.compile(rb"(\.\d\d)\d+")
 INK, FAINT = "#222222", "#9A9A9A"
 
 STYLE: dict[str, Any] = {
@@ -83,13 +85,15 @@ def save_figure(figure: Figure, path_without_suffix: Path) -> list[Path]:
     return paths
 
 
-def figure_bytes(figure: Figure, kind: str) -> bytes:
-    """The figure as a PNG or SVG file without a date."""
+def figure_bytes(figure: Figure, kind: str, dpi: int | None = None) -> bytes:
+    """The figure as a PNG or SVG file without a date; the paths of an SVG to a hundredth of a point."""
     buffer = io.BytesIO()
     metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
     with house_style():
-        figure.savefig(buffer, format=kind, metadata=metadata)
-    return buffer.getvalue()
+        figure.savefig(buffer, format=kind, metadata=metadata, dpi=dpi or STYLE["savefig.dpi"])
+    if kind == "png":
+        return buffer.getvalue()
+    return _PATH.sub(lambda path: _DIGITS.sub(rb"\1", path.group()), buffer.getvalue())
 
 
 def distance_color(distance: int | None) -> str:

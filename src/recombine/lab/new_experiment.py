@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Container
 from pathlib import Path
 
 from recombine.errors import UserError
 from recombine.files import write_whole
-from recombine.studies import EXPERIMENTS, OWN, study_folders
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -76,16 +76,15 @@ We asked which unseen combinations a model learns to draw. The farthest class is
 """
 
 
-def write_experiment(address: str) -> Path:
-    """Write the folder of a new experiment; where, and what its files are."""
+def write_experiment(address: str, root: Path, known: Container[str]) -> Path:
+    """Write the folder of a new experiment below `root`, a folder of studies; `known` addresses are taken."""
     study, slash, name = address.partition("/")
     if not slash or not NAME.fullmatch(study) or not NAME.fullmatch(name):
         raise UserError(f"'{address}' is no address of an experiment: give STUDY/EXPERIMENT in small letters and '-'")
-    if address in EXPERIMENTS:
+    if address in known:
         raise UserError(f"there is an experiment '{address}' already: give another name")
-    root = study_folders()[-1]
     if not os.access(root, os.W_OK):
-        raise UserError(f"{root} cannot be written: name a folder for your studies, as in {OWN}=studies")
+        raise UserError(f"{root} cannot be written: name a folder for your studies, as in RECOMBINE_STUDIES=studies")
     folder = root / study.replace("-", "_") / name.replace("-", "_")
     words = {"title": name.replace("-", " ").capitalize(), "id": re.sub(r"[^A-Z0-9]", "", name.upper())[:6] + "1"}
     files = {"experiment.py": EXPERIMENT, "claims.py": CLAIMS, "figures.py": FIGURES, "findings.md": FINDINGS}

@@ -1,20 +1,33 @@
 """The scoreboard: outcomes follow from verdicts, so that text and table cannot part."""
 
 import json
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recombine.errors import RunFailed
 from recombine.lab.experiment import Plan, make_plan
 from recombine.lab.publish.evidence import publish
+from recombine.lab.publish.scoreboard import (
+    outcome_of,
+    scoreboard,
+    scoreboard_page,
+    with_totals,
+    write_scoreboard,
+)
 from recombine.lab.store import Store
-from recombine.studies import EXPERIMENTS
-from recombine.studies import scoreboard as scoreboard_module
-from recombine.studies.scoreboard import outcome_of, scoreboard, scoreboard_page, with_totals, write_scoreboard
+from recombine.studies import EXPERIMENTS, study_folders
 
 EXPERIMENT = EXPERIMENTS["concept-graphs/emergence"]
-RESULTS = Path(__file__).parents[2] / "results"
+RESULTS = Path(__file__).parents[3] / "results"
+
+
+@cache
+def committed() -> list[dict[str, Any]]:
+    """The rows of the committed scoreboard."""
+    return scoreboard(RESULTS, EXPERIMENTS, study_folders())
 
 
 @pytest.fixture
@@ -31,19 +44,22 @@ def folder(plan: Plan, smoke_store: Path, tmp_path: Path) -> Path:
     ("verdicts", "outcome"),
     [
         (["holds", "holds"], "reproduces"), (["holds", "fails"], "partly"), (["holds", "undecided"], "partly"),
-        (["fails"], "no"), (["fails", "undecided"], "no"), (["undecided"], "not measured"), ([], "not measured"),
+        (["fails"], "no"), (["fails", "undecided"], "no"), (["undecided"], "undecided"), ([], "not measured"),
     ],
 )  # fmt: skip
 def test_an_outcome_follows_from_verdicts_alone(verdicts: list[str], outcome: str) -> None:
-    assert outcome_of(verdicts) == outcome
+    assert outcome_of({"verdict": verdict, "estimate": 0.5} for verdict in verdicts) == outcome
+
+
+def test_what_has_no_estimate_was_not_measured() -> None:
+    assert outcome_of([{"verdict": "undecided", "estimate": None}]) == "not measured"
 
 
 @pytest.fixture
-def own_study(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_study(folder: Path, tmp_path: Path) -> Path:
     """A folder of studies with nothing but a scoreboard."""
     root = tmp_path / "studies"
     (root / "mine").mkdir(parents=True)
-    monkeypatch.setattr(scoreboard_module, "study_folders", lambda: [root])
     return root / "mine" / "scoreboard.yaml"
 
 
@@ -67,31 +83,35 @@ def test_the_scoreboard_says_what_the_verdicts_say(folder: Path, own_study: Path
     claims = json.loads((folder / "claims.json").read_text())
     claims[0] |= {"claim": "O1", "verdict": "holds", "n": 1}
     (folder / "claims.json").write_text(json.dumps(claims))
-    rows = scoreboard(results)
+    folders = [own_study.parents[1]]
+    rows = scoreboard(results, EXPERIMENTS, folders)
     assert [row["outcome"] for row in rows] == ["reproduces", "not measured"]
     assert rows[0]["found"] == "On 1 seed."
-    write_scoreboard(results)
+    write_scoreboard(results, EXPERIMENTS, folders)
     page = (results / "README.md").read_text()
-    assert page == scoreboard_page(results)
+    assert page == scoreboard_page(results, rows)
     assert "| Fig 1 | Classes emerge in order. | **reproduces** | On 1 seed. [concept-graphs/emergence]" in page
-    assert "| Somebody 2026 | 1 | 0 | 0 | 1 |" in page
+    assert "| Somebody 2026 | 1 | 0 | 0 | 0 | 1 |" in page
 
 
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
-    [(ROW.replace("[O1]", "[O99]"), "no experiment has a claim 'O99'"), (ROW.replace("says:", "sez:"), "no field 'sez'")],
+    [
+        (ROW.replace("[O1]", "[O99]"), "no experiment has a claim 'O99'"),
+        (ROW.replace("says:", "sez:"), "no field 'sez'"),
+    ],
 )
 def test_a_wrong_row_is_one_line(own_study: Path, tmp_path: Path, wrong: str, complaint: str) -> None:
     own_study.write_text(wrong)
     with pytest.raises(RunFailed, match=complaint):
-        scoreboard(tmp_path / "results")
+        scoreboard(tmp_path / "results", EXPERIMENTS, [own_study.parents[1]])
 
 
 def test_the_committed_scoreboard_is_the_one_that_the_evidence_gives() -> None:
-    assert (RESULTS / "README.md").read_text(encoding="utf-8") == scoreboard_page(RESULTS)
+    assert (RESULTS / "README.md").read_text(encoding="utf-8") == scoreboard_page(RESULTS, committed())
 
 
 def test_the_totals_in_the_readme_are_those_of_the_scoreboard() -> None:
     text = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
-    assert text == with_totals(text, scoreboard(RESULTS))
+    assert text == with_totals(text, committed())
     assert "| reproduces |" in text

@@ -9,10 +9,10 @@ import pytest
 import recombine
 from conftest import Call
 from recombine.errors import UserError
+from recombine.lab.new_experiment import write_experiment
 from recombine.lab.report.findings import findings_of
 from recombine.lab.table import read_table
 from recombine.studies import EXPERIMENTS, OWN
-from recombine.studies.new_experiment import write_experiment
 
 ADDRESS = "my-study/what-if"
 MOST_LINES = 60
@@ -69,19 +69,19 @@ def test_a_folder_is_an_experiment(call: Call, own_studies: Path, tmp_path: Path
 @pytest.mark.parametrize("address", ["", "mine", "My/question", "my/quest_ion", "a/b/c", "../x/y"])
 def test_an_address_that_is_none_is_refused(own_studies: Path, address: str) -> None:
     with pytest.raises(UserError, match="no address of an experiment"):
-        write_experiment(address)
+        write_experiment(address, own_studies, EXPERIMENTS)
     assert list(own_studies.iterdir()) == []
 
 
 def test_an_experiment_is_never_written_over(own_studies: Path) -> None:
-    write_experiment(ADDRESS)
+    write_experiment(ADDRESS, own_studies, EXPERIMENTS)
     for address in (ADDRESS, "concept-graphs/emergence"):
         with pytest.raises(UserError, match="there is an experiment"):
-            write_experiment(address)
+            write_experiment(address, own_studies, EXPERIMENTS)
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_named(own_studies: Path) -> None:
     own_studies.chmod(0o500)
     with pytest.raises(UserError, match=OWN):
-        write_experiment(ADDRESS)
+        write_experiment(ADDRESS, own_studies, EXPERIMENTS)

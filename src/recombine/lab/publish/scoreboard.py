@@ -14,21 +14,24 @@ import yaml
 from recombine.errors import RunFailed
 from recombine.files import read_json, write_whole
 from recombine.lab.claims import read_claims
+from recombine.lab.experiment import Experiment
 from recombine.lab.report.findings import numbers_of, render_findings
 from recombine.lab.table import read_table
-from recombine.studies import EXPERIMENTS, study_folders
 
 BEGIN, END = "<!-- scoreboard -->", "<!-- /scoreboard -->"
-OUTCOMES = ("reproduces", "partly", "no", "not measured")
+OUTCOMES = ("reproduces", "partly", "no", "undecided", "not measured")
+Registry = Mapping[str, Experiment]
+NOT_HERE = "Not judged in this folder of results."
 _FIELDS = {"paper", "figure", "says", "experiment", "claims", "found"}
 
 
-def write_scoreboard(results: Path) -> None:
+def write_scoreboard(results: Path, registry: Registry, folders: Sequence[Path]) -> None:
     """Renew the scoreboard, and its totals in the project's own README if that has a place for them."""
-    write_whole(results / "README.md", scoreboard_page(results))
+    rows = scoreboard(results, registry, folders)
+    write_whole(results / "README.md", scoreboard_page(results, rows))
     readme = results.parent / "README.md"
     if readme.is_file() and BEGIN in (text := readme.read_text(encoding="utf-8")):
-        write_whole(readme, with_totals(text, scoreboard(results)))
+        write_whole(readme, with_totals(text, rows))
 
 
 def with_totals(text: str, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -37,14 +40,13 @@ def with_totals(text: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([before + BEGIN, *_totals(rows), END + rest.partition(END)[2]])
 
 
-def scoreboard_page(results: Path) -> str:
+def scoreboard_page(results: Path, rows: Sequence[Mapping[str, Any]]) -> str:
     """The scoreboard as Markdown: every figure and numbered claim of the papers, then our own checks."""
-    rows = scoreboard(results)
     lines = [
         "# Scoreboard", "", "What the papers say beside what came out here, a row for each of their figures and "
         "numbered claims. *Reproduces*: every claim that was judged holds. *Partly*: some hold. *No*: none holds and "
-        "some fail. *Not measured*: nothing was judged, or nothing could be decided. Made from the committed verdicts "
-        "by `recombine scoreboard --write`; do not edit.", "",
+        "some fail. *Undecided*: the intervals decide nothing. *Not measured*: no claim was judged. Made from the "
+        "committed verdicts by `recombine scoreboard --write`; do not edit.", "",
         *_totals(rows), "",
     ]  # fmt: skip
     for paper in dict.fromkeys(row["paper"] for row in rows):
@@ -57,25 +59,28 @@ def scoreboard_page(results: Path) -> str:
     return "\n".join([*lines, *_own_checks(results)]).rstrip() + "\n"
 
 
-def scoreboard(results: Path) -> list[dict[str, Any]]:
-    """Every row of the scoreboard: paper, figure, says, experiment, outcome, found."""
-    paths = [path for root in study_folders() for path in sorted(root.glob("*/**/scoreboard.yaml"))]
+def scoreboard(results: Path, registry: Registry, folders: Sequence[Path]) -> list[dict[str, Any]]:
+    """Every row of the scoreboards in these folders of studies: paper, figure, says, experiment, outcome, found."""
+    paths = [path for root in folders for path in sorted(root.glob("*/**/scoreboard.yaml"))]
     verdicts = {
         claim["claim"]: claim
         for path in sorted(results.glob("*/*/claims.json"))
         for claim in read_claims(path)
     }  # fmt: skip
-    return [_row(entry, path, verdicts, results) for path in paths for entry in _entries(path)]
+    return [_row(entry, path, verdicts, results, registry) for path in paths for entry in _entries(path)]
 
 
-def outcome_of(verdicts: Iterable[str]) -> str:
+def outcome_of(claims: Iterable[Mapping[str, Any]]) -> str:
     """What the verdicts on a figure's claims come to."""
-    given = list(verdicts)
+    judged = list(claims)
+    given = [claim["verdict"] for claim in judged]
     if given and all(verdict == "holds" for verdict in given):
         return "reproduces"
     if "holds" in given:
         return "partly"
-    return "no" if "fails" in given else "not measured"
+    if "fails" in given:
+        return "no"
+    return "undecided" if any(claim["estimate"] is not None for claim in judged) else "not measured"
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
@@ -86,33 +91,31 @@ def _entries(path: Path) -> list[dict[str, Any]]:
     return list(entries)
 
 
-def _row(entry: Mapping[str, Any], path: Path, verdicts: Mapping[str, Any], results: Path) -> dict[str, Any]:
+def _row(
+    entry: Mapping[str, Any], path: Path, verdicts: Mapping[str, Any], results: Path, registry: Registry
+) -> dict[str, Any]:
     asked, address, found = entry.get("claims") or [], entry.get("experiment", ""), entry["found"]
     missing = [name for name in asked if name not in verdicts]
-    if unknown := sorted(set(missing) - known_claims()):
+    known = {claim.id for experiment in registry.values() for claim in experiment.claims} if missing else set()
+    if unknown := sorted(set(missing) - known):
         raise RunFailed(f"{path}, {entry['figure']}: no experiment has a claim '{unknown[0]}'")
-    if missing or (address and not (results / address / "claims.json").exists()):
-        found = "Not judged in this folder of results." if missing or "{{" in found else found
-    elif address and "{{" in found:
-        found = _filled(found, address, results, f"{path}, {entry['figure']}", verdicts)
+    published = bool(address) and (results / address / "claims.json").exists()
+    if "{{" in found:
+        where = f"{path}, {entry['figure']}"
+        whole = published and not missing
+        found = _filled(found, registry[address], results, where, verdicts) if whole else NOT_HERE
     return {
         "paper": entry["paper"], "figure": entry["figure"], "says": entry["says"], "found": found,
-        "experiment": address if (results / address / "claims.json").exists() else "",
-        "claims": asked,
-        "outcome": "not measured" if missing else outcome_of(verdicts[name]["verdict"] for name in asked),
+        "experiment": address if published else "", "claims": asked,
+        "outcome": "not measured" if missing else outcome_of(verdicts[name] for name in asked),
     }  # fmt: skip
 
 
-def known_claims() -> set[str]:
-    """The ids of all claims of all experiments."""
-    return {claim.id for experiment in EXPERIMENTS.values() for claim in experiment.claims}
-
-
-def _filled(text: str, address: str, results: Path, where: str, verdicts: Mapping[str, Any]) -> str:
-    folder = results / address
+def _filled(text: str, experiment: Experiment, results: Path, where: str, verdicts: Mapping[str, Any]) -> str:
+    folder = results / experiment.address
     table = read_table(folder / "table.parquet")
     source = read_json(folder / "provenance.json", "make it again with `recombine report --publish`")
-    return render_findings(text, verdicts.values(), table, source, numbers_of(EXPERIMENTS[address], table), where)
+    return render_findings(text, verdicts.values(), table, source, numbers_of(experiment, table), where)
 
 
 def _totals(rows: Sequence[Mapping[str, Any]]) -> list[str]:
