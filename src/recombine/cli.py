@@ -141,7 +141,8 @@ def _parser() -> argparse.ArgumentParser:
     scoring = with_json(command("scoreboard", judging.show_scoreboard))
     scoring.add_argument("--write", action="store_true", help="renew results/README.md")
     beginning = command("new", making.new)
-    beginning.add_argument("address", metavar="STUDY/EXPERIMENT", help="as in my-study/my-question")
+    where = "as in my-study/my-question; written into $RECOMBINE_STUDIES if that is set, else into the package"
+    beginning.add_argument("address", metavar="STUDY/EXPERIMENT", help=where)
     sampling = with_store(command("sample", making.draw_samples))
     sampling.add_argument("run", metavar="RUN", help="the first characters of a run's address")
     sampling.add_argument(

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from recombine.lab.claims import Judgement, NotMeasured, judge_above, judge_below, judge_every, judge_within
 from recombine.lab.table import at_end, mean_curves
@@ -66,17 +66,18 @@ def ordered(*measures: Measure, note: Note = "") -> Rule:
 
 
 def above_where_least(
-    found: Callable[[pl.DataFrame], Mapping[str, BySeed]],
+    found: Callable[[pl.DataFrame], Mapping[Name, BySeed]],
     bound: float,
+    where: str = "least for {}",
     missing: str = "no arm was measured",
     note: Note = "",
 ) -> Rule:
-    """Even the lowest of these means over seeds is more than `bound`; its name, "at sigma = 1", begins the note."""
+    """Even the lowest of these means over seeds is more than `bound`; the note begins with its name."""
 
     def judge(table: pl.DataFrame) -> Judgement:
         each = found(table)
         name = least(each, missing)
-        return judge_above(_values(each[name]), bound, f"least {name}{_said(note, table)}")
+        return judge_above(_values(each[name]), bound, where.format(name) + _said(note, table))
 
     return judge
 
@@ -89,7 +90,9 @@ def final(instrument: str, **where: Any) -> Measure:
     return lambda table: at_end(table, instrument, **where)
 
 
-def of_curve(summary: Callable[[ArrayLike, ArrayLike], float], instrument: str, *by: str, **where: Any) -> Measure:
+def of_curve(
+    summary: Callable[[NDArray[Any], NDArray[np.float64]], float], instrument: str, *by: str, **where: Any
+) -> Measure:
     """What `summary(images seen, values)` says of each seed's curve, the mean of its curves by these columns."""
 
     def measure(table: pl.DataFrame) -> dict[int, float]:

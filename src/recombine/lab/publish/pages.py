@@ -17,6 +17,11 @@ from recombine.lab.publish.replication import other_verdict, read_replication, r
 from recombine.lab.report.findings import findings_of
 from recombine.lab.table import read_table
 
+RULE = (
+    "The bound that a rule compares with stands in brackets in the column of the paper. A claim about a mean holds if all "
+    "of the 95% interval agrees with it, fails if none does, and is undecided otherwise or on fewer than five seeds; one "
+    "about every seed holds if all of them agree and fails if one does not. In `identity-mapping` n counts starts."
+)
 SMALL = "**A small run ({}).** It shows the effect, where there is one; it does not judge the paper."
 
 
@@ -40,11 +45,10 @@ def experiment_page(experiment: Experiment, folder: Path) -> str:
     others = {pair.committed["claim"]: other_verdict(pair) for pair in replicated}
     papers, checks = ([c for c in claims if c.get("check", False) is kind] for kind in (False, True))
     lines = [
-        f"# {experiment.address}", "", f"*{experiment.question}* In the paper: {experiment.figure}.", "",
+        f"# {experiment.address}", "", f"*{experiment.question}* In the paper: {experiment.figure}.{_guide(folder)}", "",
         *(line for path in first for line in _picture(path, captions)),
         *((findings, "") if findings else ()),
-        "## Verdicts", "", "The rule that judges a claim stands in brackets. A claim holds if all of the 95% interval "
-        "agrees with it, fails if none does, and is undecided otherwise or on fewer than five seeds.", "",
+        "## Verdicts", "", RULE, "",
         *(_verdicts("The paper's claims", papers, others) if papers else ()),
         *(_verdicts("Our own checks", checks, others) if checks else ()),
         *(line for path in rest if not path.stem.startswith("samples") for line in _picture(path, captions)),
@@ -57,6 +61,13 @@ def experiment_page(experiment: Experiment, folder: Path) -> str:
     if sheets:
         lines += ["## Samples", "", *(line for path in sheets for line in _picture(path, captions))]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _guide(folder: Path) -> str:
+    """Where the words of a study are explained, if that is beside this folder of results."""
+    study = folder.parent.name
+    there = (folder.parents[2] / "docs" / f"{study}.md").is_file()
+    return f" Words, figures of the paper and assumptions: [guide to {study}](../../../docs/{study}.md)." if there else ""
 
 
 def _picture(path: Path, captions: Mapping[str, str]) -> list[str]:

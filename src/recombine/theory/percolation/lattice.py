@@ -167,7 +167,10 @@ class Critical:
 
 
 def critical(lams: ArrayLike, curve: ArrayLike) -> Critical:
-    """The last upward crossing of one half, between two lambdas by a straight line; "never" if it ends below."""
+    """The percolation threshold: the last upward crossing of one half, between two shares by a straight line.
+
+    "never" if the curve ends below it.
+    """
     at, values = np.asarray(lams, dtype=np.float64), np.asarray(curve, dtype=np.float64)
     _check_lambdas(at)
     found = float(_crossings(at, values[None])[0])

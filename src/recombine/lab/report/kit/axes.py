@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -51,11 +52,13 @@ def count_text(number: float) -> str:
     return f"{number:.3g}"
 
 
-def one_legend(figure: Figure, axes: Axes) -> None:
-    """The legend of one panel above all of them, where every panel shows the same series."""
+def one_legend(on: Figure | Axes, axes: Axes, **how: Any) -> None:
+    """The legend of one panel, above all of them where every panel shows the same series; each name once."""
     handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), handlelength=3.2)
+    names = dict(zip(labels, handles, strict=True))
+    above = {} if on is axes else {"loc": "outside upper center", "ncols": len(names), "handlelength": 3.2}
+    if names:
+        on.legend(list(names.values()), list(names), **{**above, **how})
 
 
 def end_labels(axes: Axes, ends: Mapping[str, tuple[float, str]], gap: float = 0.062) -> None:
