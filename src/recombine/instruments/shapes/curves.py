@@ -26,6 +26,12 @@ def emergence_time(seen: ArrayLike, value: ArrayLike, threshold: float = 0.8, co
     return None
 
 
+def time_until(seen: ArrayLike, value: ArrayLike, threshold: float = 0.8) -> float:
+    """The emergence time, infinite where there is none: later than whatever has come."""
+    time = emergence_time(seen, value, threshold)
+    return math.inf if time is None else time
+
+
 def rise(seen: ArrayLike, value: ArrayLike, low: float = 0.1, high: float = 0.9, log: bool = False) -> float | None:
     """Images seen while the curve climbs from `low` to `high` of the way between its own first and last value.
 

@@ -1,50 +1,47 @@
 """Figures of emergence on a concept graph, from a table: Okawa et al. 2023, Figs 5 and 6, the graph, and two judges."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from recombine.instruments.shapes.curves import emergence_time
+from recombine.instruments.shapes.curves import time_until
 from recombine.lab.report.kit.axes import accuracy_axis, count_text, end_labels, images_axis
-from recombine.lab.report.kit.curves import band_caption, draw_mean, draw_series, mean_and_band
-from recombine.lab.report.kit.style import distance_color, empty_panel, house_style, put_caption
-from recombine.lab.table import Curve, curves, distances, mean_curves, select
+from recombine.lab.report.kit.curves import band_caption, draw_mean, draw_series, mean_and_band, span
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import distance_color, empty_panel, put_caption
+from recombine.lab.rules import median
+from recombine.lab.table import Curve, Table, curves, distances, mean_curves, select
 from recombine.studies.concept_graphs._shared.graph import Concepts, add_colorbar, draw_graph
-from recombine.studies.concept_graphs._shared.times import EMERGED
+from recombine.studies.concept_graphs._shared.times import EMERGED, reaches
 
 MOMENTS = 4  # of the graph over time
 ROOM = 56  # letters that a title may add
 
 
-def emergence(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:
+def emergence(table: Table, arm: str, concepts: Concepts) -> Figure:
     """Figs 5b, 6b, 6a and the concept graph: which classes emerge, what holds the farthest back, how suddenly."""
     rows = select(table, arm=arm, sampler=None)
     far, name = _farthest(rows)
-    with house_style():
-        figure = Figure(figsize=(15, 12.5), layout="constrained")
-        top_left, top_right, bottom_left, bottom_right = figure.subplots(2, 2).flat
-        _draw_classes(top_left, rows)
-        parts = {concept: far_curves(rows, far, "reader.accuracy", concept=concept) for concept in concepts}
-        _draw_farthest(top_right, f"b   {name}", parts)
-        measures = {label: far_curves(rows, far, f"reader.{m}") for m, label in
-                    (("additive", "additive: mean over concepts"), ("product", "product: all right"))}  # fmt: skip
-        _draw_farthest(bottom_left, f"c   {name}", measures)
-        bottom_right.set_title("d   Accuracy at the end, and when it came")
+    with new_figure(15, 12.5, 2, 2, share_y=False) as (figure, panels):
+        classes, parts, kinds, graph = panels.flat
+        _draw_classes(classes, rows)
+        _draw_farthest(parts, f"b   {name}", {c: far_curves(rows, far, "reader.accuracy", concept=c) for c in concepts})
+        measures = {"additive: mean over concepts": "reader.additive", "product: all right": "reader.product"}
+        _draw_farthest(kinds, f"c   {name}", {label: far_curves(rows, far, m) for label, m in measures.items()})
+        graph.set_title("d   Accuracy at the end, and when it came")
         measured = _by_class(rows)
         if measured:
             final = {node: float(np.mean([v[-1] for _, v in found])) for node, found in measured.items()}
-            times = {node: [_time(curve) for curve in found] for node, found in measured.items()}
-            draw_graph(bottom_right, final, distances(rows), concepts, times)
-            add_colorbar(figure, bottom_right)
+            times = {node: [time_until(*curve, EMERGED) for curve in found] for node, found in measured.items()}
+            draw_graph(graph, final, distances(rows), concepts, times)
+            add_colorbar(figure, graph)
         else:
-            empty_panel(bottom_right, "not measured: reader.product")
+            empty_panel(graph, "not measured: reader.product")
         put_caption(
             figure,
             f"Arm {arm}, by the reader. {band_caption(rows['seed'].n_unique())} Digits: {', '.join(concepts)}.",
@@ -55,14 +52,12 @@ def emergence(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:
     return figure
 
 
-def cube(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:
+def cube(table: Table, arm: str, concepts: Concepts) -> Figure:
     """How accuracy fills the concept graph: the same graph at moments spaced evenly in log images seen."""
     rows = select(table, arm=arm, sampler=None)
-    measured = _by_class(rows)
+    measured, far = _by_class(rows), distances(rows)
     chosen = _moments([seen for found in measured.values() for seen, _ in found])
-    with house_style():
-        figure = Figure(figsize=(12 if len(concepts) < 4 else 18, 11), layout="constrained")
-        panels = figure.subplots(2, 2, squeeze=False)
+    with new_figure(12 if len(concepts) < 4 else 18, 11, 2, 2, share_y=False) as (figure, panels):
         for axes in panels.flat[len(chosen) :]:
             axes.set_axis_off()
         if not chosen:
@@ -70,10 +65,10 @@ def cube(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:
         for axes, moment in zip(panels.flat, chosen, strict=False):
             accuracy = {node: float(np.mean([value[np.searchsorted(seen, moment)] for seen, value in found]))
                         for node, found in measured.items()}  # fmt: skip
-            held_out = [value for node, value in accuracy.items() if distances(rows)[node]]
+            held_out = [value for node, value in accuracy.items() if far[node]]
             unseen = f": {100 * np.mean(held_out):.0f}% on unseen classes" if held_out else ""
             axes.set_title(f"{count_text(moment)} images{unseen}")
-            draw_graph(axes, accuracy, distances(rows), concepts)
+            draw_graph(axes, accuracy, far, concepts)
         if chosen:
             add_colorbar(figure, panels)
         put_caption(
@@ -84,19 +79,16 @@ def cube(table: pl.DataFrame, arm: str, concepts: Concepts) -> Figure:
     return figure
 
 
-def two_judges(table: pl.DataFrame, concepts: Concepts) -> Figure:
+def two_judges(table: Table, concepts: Concepts) -> Figure:
     """The farthest class by the paper's linear probes and by the reader, which can answer "no object"; arm by arm."""
-    arms = list(dict.fromkeys(table["arm"].to_list()))
-    series = {"probe.product": "probes (linear, as in the paper)", "reader.product": "reader",
-              "reader.none": "no object (by the reader)"}  # fmt: skip
-    with house_style():
-        figure = Figure(figsize=(max(11, 7.5 * len(arms)), 6.8), layout="constrained")
-        panels = figure.subplots(1, max(1, len(arms)), sharey=True, squeeze=False)[0]
-        for axes, arm in zip(panels, arms or [""], strict=True):
+    arms = list(dict.fromkeys(table["arm"])) or [""]
+    series = {"probes (linear, as in the paper)": "probe.product", "reader": "reader.product",
+              "no object (by the reader)": "reader.none"}  # fmt: skip
+    with new_figure(max(11, 7.5 * len(arms)), 6.8, 1, len(arms)) as (figure, panels):
+        for axes, arm in zip(panels.flat, arms, strict=True):
             rows = select(table, arm=arm, sampler=None)
             far, name = _farthest(rows)
-            found = {label: far_curves(rows, far, instrument) for instrument, label in series.items()}
-            _draw_farthest(axes, arm, found)
+            _draw_farthest(axes, arm, {label: far_curves(rows, far, judge) for label, judge in series.items()})
         put_caption(
             figure,
             f"Samples of {name}: product accuracy and share of images. {band_caption(table['seed'].n_unique())}",
@@ -106,26 +98,23 @@ def two_judges(table: pl.DataFrame, concepts: Concepts) -> Figure:
     return figure
 
 
-def far_curves(rows: pl.DataFrame, nodes: Sequence[str], instrument: str, **where: str) -> list[Curve]:
+def far_curves(rows: Table, nodes: Sequence[str], instrument: str, **where: str) -> list[Curve]:
     """One curve for each seed: the mean over these classes."""
     return list(mean_curves(rows, instrument, "node", node=list(nodes), **where).values())
 
 
-def _draw_classes(axes: Axes, rows: pl.DataFrame) -> None:
+def _draw_classes(axes: Axes, rows: Table) -> None:
     measured, far = _by_class(rows), distances(rows)
     if not measured:
         axes.set_title("a   Every class")
         return empty_panel(axes, "not measured: reader.product")
-    ends: dict[str, tuple[float, str]] = {}
-    medians = {}
+    ends = {}
     for node, found in sorted(measured.items(), key=lambda item: (far[item[0]], item[0])):
         draw_mean(axes, found, distance_color(far[node]), width=2.6, opacity=0.10)
         _, (mean, _, _) = mean_and_band(found, "min-max")
         ends[node] = (float(np.nan_to_num(mean[-1])), distance_color(far[node]))
-    for distance in sorted(set(far.values())):
-        together = mean_curves(rows, "reader.product", "node", distance=distance).values()
-        medians[distance] = float(np.median([_time(curve) for curve in together]))
-    images_axis(axes, *_span(measured))
+    medians = {d: median(reaches(EMERGED, "reader.product", distance=d)(rows)) for d in sorted(set(far.values()))}
+    images_axis(axes, *span(measured.values()))
     accuracy_axis(axes, "product accuracy")
     end_labels(axes, ends)
     came = (f"d{d} {'never' if np.isinf(at) else f'at {count_text(at)}'}" for d, at in medians.items())
@@ -140,12 +129,12 @@ def _draw_farthest(axes: Axes, title: str, series: Mapping[str, list[Curve]]) ->
     """Curves of the farthest class; the title says where they end."""
     ends = [f"{label.split(':')[0].split(' (')[0]} {np.mean([value[-1] for _, value in found]):.2f}"
             for label, found in series.items() if found]  # fmt: skip
-    said = ", ".join(ends)
-    axes.set_title(f"{title}: {said}" if ends and len(said) <= ROOM else title)
+    said = f": {', '.join(ends)}" if ends else ""
+    axes.set_title(title + said if len(said) <= ROOM + 2 else title)
     draw_series(axes, series)
 
 
-def _by_class(rows: pl.DataFrame) -> dict[str, list[Curve]]:
+def _by_class(rows: Table) -> dict[str, list[Curve]]:
     """The curves of product accuracy of each class, one a seed."""
     found: dict[str, list[Curve]] = {}
     for (_, node), curve in curves(rows, "reader.product", "node").items():
@@ -153,7 +142,7 @@ def _by_class(rows: pl.DataFrame) -> dict[str, list[Curve]]:
     return found
 
 
-def _farthest(rows: pl.DataFrame) -> tuple[list[str], str]:
+def _farthest(rows: Table) -> tuple[list[str], str]:
     """The classes farthest from training, and what to call them."""
     far = distances(rows)
     nodes = [node for node, distance in far.items() if distance == max(far.values())]
@@ -162,25 +151,11 @@ def _farthest(rows: pl.DataFrame) -> tuple[list[str], str]:
     return nodes, f"the {len(nodes)} farthest classes" if nodes else "the farthest class"
 
 
-def _time(curve: Curve) -> float:
-    time = emergence_time(*curve, EMERGED)
-    return np.inf if time is None else time
-
-
 def _moments(grids: Sequence[NDArray[np.int64]]) -> list[int]:
     """Up to so many moments that all grids share, spread evenly in log images seen, the last one among them."""
-    if not grids:
-        return []
-    shared = grids[0]
-    for grid in grids[1:]:
-        shared = np.intersect1d(shared, grid)
+    shared = reduce(np.intersect1d, grids) if grids else np.zeros(0, dtype=np.int64)
     shared = shared[shared > 0]
     if len(shared) <= MOMENTS:
         return [int(seen) for seen in shared]
     wanted = np.geomspace(shared[0], shared[-1], MOMENTS)
     return sorted({int(shared[np.abs(np.log(shared / at)).argmin()]) for at in wanted})
-
-
-def _span(measured: Mapping[str, Sequence[Curve]]) -> tuple[float, float]:
-    positive = [at for found in measured.values() for seen, _ in found for at in seen if at > 0]
-    return (float(min(positive)), float(max(positive))) if positive else (1.0, 10.0)

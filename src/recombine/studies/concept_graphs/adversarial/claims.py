@@ -1,15 +1,11 @@
 """The claims of the adversarial split and of fine-tuning after it (Okawa et al. 2023, Fig 9)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recombine.lab.claims import Claim
 from recombine.lab.rules import Measure, above, average, below, final, mean
+from recombine.lab.table import Table
 from recombine.studies.concept_graphs.adversarial.experiment import BASE, CLASSES
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TRAINED = ("000", "010", "100", "111")
 SMALL_CIRCLES = ("001", "011")
@@ -27,26 +23,24 @@ def small_circles(arm: str, instrument: str, **where: Any) -> Measure:
 
 SIZE_BEFORE = small_circles(BASE, "reader.accuracy", concept="size")
 LEARNED = [at_end_of(f"{node}-mixed", node=node) for node in SMALL_CIRCLES]
-OTHER_COLOR = [
-    at_end_of(f"{new}-mixed", node=node) for new, node in zip(SMALL_CIRCLES, SMALL_CIRCLES[::-1], strict=True)
-]
+OTHER_COLOR = [at_end_of("001-mixed", node="011"), at_end_of("011-mixed", node="001")]
 
 
-def _circles(table: pl.DataFrame) -> str:
+def _circles(table: Table) -> str:
     share = mean(small_circles(BASE, "reader.answer", concept="shape", answer="circle")(table))
     return f"circles in {share:.2f} of the images"
 
 
-def _before_and_empty(table: pl.DataFrame) -> str:
+def _before_and_empty(table: Table) -> str:
     empty = mean(small_circles("110", "reader.none")(table))
     return f"before fine-tuning {mean(SIZE_BEFORE(table)):.2f}; images without an object {empty:.2f}"
 
 
-def _before(table: pl.DataFrame) -> str:
+def _before(table: Table) -> str:
     return f"before fine-tuning {mean(at_end_of(BASE)(table)):.2f}"
 
 
-def _other_color(table: pl.DataFrame) -> str:
+def _other_color(table: Table) -> str:
     share = mean(average(*OTHER_COLOR)(table))
     return f"the small circle of the other colour, which was not trained on: {share:.2f}"
 

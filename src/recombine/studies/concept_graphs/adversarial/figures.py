@@ -1,17 +1,16 @@
 """Figures of the adversarial split: what is drawn instead, and what fine-tuning brings and takes (Fig 9)."""
 
-from __future__ import annotations
-
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.curves import band_caption, draw_series
-from recombine.lab.report.kit.style import SERIES_COLORS, empty_panel, house_style, put_caption, seeds_text
-from recombine.lab.table import at_end, distances, select
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import SERIES_COLORS, empty_panel, put_caption, seeds_text
+from recombine.lab.rules import mean
+from recombine.lab.table import Table, at_end, distances, select
 from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_graphs._shared.figures import far_curves
 from recombine.studies.concept_graphs._shared.graph import Concepts, node_label
@@ -21,7 +20,7 @@ from recombine.studies.concept_graphs.adversarial.experiment import BASE, CLASSE
 VALUE_COLORS = {"red": "#D55E00", "blue": "#0072B2"}
 
 
-def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """What small prompts draw before fine-tuning; what fine-tuning forgets, alone and mixed with the old data."""
     concepts = config.world.concepts
     return {
@@ -39,22 +38,19 @@ def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
     }
 
 
-def what_is_drawn(table: pl.DataFrame, concepts: Concepts) -> Figure:
+def what_is_drawn(table: Table, concepts: Concepts) -> Figure:
     """For every prompt and concept: the share of images that show each value, before fine-tuning."""
     rows = select(table, arm=BASE, sampler=None)
     far = distances(rows)
-    with house_style():
-        figure = Figure(figsize=(15, 8), layout="constrained")
-        panels = figure.subplots(1, len(concepts), sharey=True, squeeze=False)[0]
-        for place, (axes, (concept, values)) in enumerate(zip(panels, concepts.items(), strict=True)):
+    with new_figure(15, 8, 1, len(concepts)) as (figure, panels):
+        for place, (axes, (concept, values)) in enumerate(zip(panels.flat, concepts.items(), strict=True)):
             right = at_end(rows, "reader.accuracy", concept=concept, node=SMALL_CIRCLES)
-            found = f": {np.mean(list(right.values())):.2f} right" if right else ""
-            axes.set_title(f"{'abcdefgh'[place]}   {concept}{found}")
+            axes.set_title(f"{'abcdefgh'[place]}   {concept}" + (f": {mean(right):.2f} right" if right else ""))
             _draw_values(axes, rows, place, concept, values)
         if far:
             labels = [f"{node_label(node, concepts)}{'' if far[node] else ' *'}" for node in far]
-            panels[0].set_yticks(range(len(far)), labels)
-            panels[0].invert_yaxis()
+            panels[0, 0].set_yticks(range(len(far)), labels)
+            panels[0, 0].invert_yaxis()
         put_caption(
             figure,
             f"Mean of {seeds_text(rows['seed'].n_unique())} at the end of training. Rows: the class that was asked for "
@@ -65,13 +61,11 @@ def what_is_drawn(table: pl.DataFrame, concepts: Concepts) -> Figure:
     return figure
 
 
-def tuning(table: pl.DataFrame, concepts: Concepts, mixed: bool) -> Figure:
+def tuning(table: Table, concepts: Concepts, mixed: bool) -> Figure:
     """Accuracy while a model is fine-tuned on one class, alone or mixed with the old data: a panel for each class."""
     before = at_end(table, "reader.product", arm=BASE, node=TRAINED, sampler=None)
-    with house_style():
-        figure = Figure(figsize=(5.4 * len(CLASSES), 6.6), layout="constrained")
-        panels = figure.subplots(1, len(CLASSES), sharey=True, squeeze=False)[0]
-        for axes, new in zip(panels, CLASSES, strict=True):
+    with new_figure(5.4 * len(CLASSES), 6.6, 1, len(CLASSES)) as (figure, panels):
+        for axes, new in zip(panels.flat, CLASSES, strict=True):
             rows = select(table, tuned_on=new, mixed=mixed, sampler=None)
             groups = {"trained first": TRAINED, "fine-tuned on": (new,),
                       "never seen": [n for n in distances(rows) if n not in (*TRAINED, new)]}  # fmt: skip
@@ -80,11 +74,10 @@ def tuning(table: pl.DataFrame, concepts: Concepts, mixed: bool) -> Figure:
             axes.set_title(f"{node_label(new, concepts)}" + (f": old at {np.mean(kept):.2f}" if kept else ""))
             draw_series(axes, series, place=None)
             if before:
-                level = float(np.mean(list(before.values())))
-                axes.axhline(level, color="black", linestyle=":", linewidth=1.6, label="trained first, before")
-            if axes is not panels[0]:
+                axes.axhline(mean(before), color="black", linestyle=":", linewidth=1.6, label="trained first, before")
+            if axes is not panels[0, 0]:
                 axes.set_ylabel("")
-        one_legend(figure, panels[0])
+        one_legend(figure, panels[0, 0])
         put_caption(
             figure,
             f"Fine-tuned on {'one class mixed with the old data' if mixed else 'one class alone'}. Product accuracy by "
@@ -94,7 +87,7 @@ def tuning(table: pl.DataFrame, concepts: Concepts, mixed: bool) -> Figure:
     return figure
 
 
-def _draw_values(axes: Axes, rows: pl.DataFrame, place: int, concept: str, values: tuple[str, ...]) -> None:
+def _draw_values(axes: Axes, rows: Table, place: int, concept: str, values: tuple[str, ...]) -> None:
     nodes = list(distances(rows))
     left = np.zeros(len(nodes))
     for digit, value in enumerate(values):

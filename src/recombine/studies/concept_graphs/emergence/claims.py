@@ -1,14 +1,11 @@
 """Claims of Okawa et al. 2023 on emergence (Figs 5 and 6): which class comes when, and what holds the farthest back."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from recombine.instruments.shapes.curves import rise, smooth
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Measure, average, below, between, largest
+from recombine.lab.table import Table
 from recombine.studies.concept_graphs._shared.times import (
     HEADLINE,
     LEARNED,
@@ -19,9 +16,6 @@ from recombine.studies.concept_graphs._shared.times import (
     seeds_left_out,
     the_last_of,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FARTHEST = "111"  # small blue triangles
 BLUE_AT_DISTANCE_1 = ("011", "110")  # small blue circles, large blue triangles
@@ -40,7 +34,7 @@ def sharpness(smoothing: int) -> Measure:
     additive accuracy; of the seeds that have learned it.
     """
 
-    def measure(table: pl.DataFrame) -> dict[int, float]:
+    def measure(table: Table) -> dict[int, float]:
         product, additive = (curves_of(table, f"reader.{m}", node=FARTHEST, **HEADLINE)
                              for m in ("product", "additive"))  # fmt: skip
         ratios = {}
@@ -55,7 +49,7 @@ def sharpness(smoothing: int) -> Measure:
     return measure
 
 
-def dependence(table: pl.DataFrame) -> dict[int, float]:
+def dependence(table: Table) -> dict[int, float]:
     """Given one object, the product accuracy less the product of the concepts' accuracies, where neither is settled."""
     concepts = table["concept"].drop_nulls().unique().sort().to_list()
     parts = {name: curves_of(table, f"reader.{name}", **HEADLINE) for name in ("product", "none", "several")}

@@ -1,16 +1,13 @@
 """Figures of emergence: Okawa et al. 2023, Figs 5 and 6, arm by arm."""
 
-from __future__ import annotations
-
-import polars as pl
-
 from recombine.lab.experiment import Drawing
+from recombine.lab.table import Table
 from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_graphs._shared.figures import cube, emergence, two_judges
 from recombine.studies.concept_graphs._shared.times import HEADLINE
 
 
-def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """Figs 5b, 6a and 6b with the concept graph; the graph over time; the two judges."""
     concepts = config.world.concepts
     figures: dict[str, Drawing] = {}

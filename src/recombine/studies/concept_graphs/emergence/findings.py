@@ -1,33 +1,20 @@
 """Numbers of the findings that take more than one query."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from recombine.lab.numbers import number_text
-from recombine.lab.table import curves
-from recombine.studies.concept_graphs._shared.times import EMERGED, HEADLINE, reaches
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.lab.rules import median, rising
+from recombine.lab.table import Table, curves
+from recombine.studies.concept_graphs._shared.times import EMERGED, emerges
 
 
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+def numbers(table: Table) -> dict[str, float | str]:
     """Median times of the distances by reader and probes, and the best that small red triangles ever reach."""
-    reader, probe = (
-        [reaches(EMERGED, f"{judge}.product", distance=distance, **HEADLINE)(table) for distance in range(3)]
-        for judge in ("reader", "probe")
-    )
-    d0, d1 = (float(np.median(list(times.values()))) for times in reader[:2])
-    in_order = sum(a < b < c for a, b, c in zip(*(times.values() for times in probe), strict=True))
+    reader, probe = ([emerges(f"{by}.product", distance=d) for d in range(3)] for by in ("reader", "probe"))
     tops = [values.max() for _, values in curves(table, "reader.product", arm="binary", node="101").values()]
     return {
         "emerged": EMERGED,
-        "d0": d0,
-        "d1": d1,
-        "probe_order": in_order,
-        "probe_d2": float(np.median(list(probe[2].values()))),
+        "d0": median(reader[0](table)),
+        "d1": median(reader[1](table)),
+        "probe_order": int(sum(rising(*probe)(table).values())),
+        "probe_d2": median(probe[2](table)),
         "best_101": ", ".join(map(number_text, tops)),
     }

@@ -1,48 +1,39 @@
 """The figure of the faces experiment: Okawa et al. 2023, Fig 10."""
 
-from __future__ import annotations
-
-import polars as pl
-from matplotlib.figure import Figure
-
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.curves import band_caption, draw_series
-from recombine.lab.report.kit.style import DISTANCE_COLORS, house_style, put_caption
-from recombine.lab.table import distances, select
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import DISTANCE_COLORS, put_caption
+from recombine.lab.table import Table, distances, mean_curves
 from recombine.runs.concept_graph import RunConfig
-from recombine.studies.concept_graphs._shared.figures import far_curves
 from recombine.studies.concept_graphs._shared.times import HEADLINE
 from recombine.studies.concept_graphs.faces.claims import CLASSES
 
+CAPTION = "Product accuracy of every class by distance (a), and accuracy of gender for female and male classes (b)."
 
-def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+
+def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """Fig 10: product accuracy by distance (a); accuracy of gender for female and male classes (b)."""
-    rows = select(table, **HEADLINE)
-    far = distances(rows)
-    with house_style():
-        figure = Figure(figsize=(14, 6.6), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
+    products = {
+        f"distance {far}" if far else "trained": mean_curves(
+            table, "classifier.product", "node", distance=far, **HEADLINE
+        )
+        for far in sorted(set(distances(table, **HEADLINE).values()))
+    }
+    genders = {
+        name: mean_curves(table, "classifier.accuracy", "node", concept="gender", node=nodes, **HEADLINE)
+        for name, nodes in CLASSES.items()
+    }
+    with new_figure(14, 6.6, 1, 2) as (figure, panels):
+        left, right = panels.flat
         left.set_title("a   Product accuracy, by distance from training")
-        products = {
-            "trained" if distance == 0 else f"distance {distance}": far_curves(
-                rows, [node for node, each in far.items() if each == distance], "classifier.product"
-            )
-            for distance in sorted(set(far.values()))
-        }
-        draw_series(left, products or {"classifier.product": []}, colors=DISTANCE_COLORS)
+        series = {name: list(found.values()) for name, found in products.items()}
+        draw_series(left, series or {"classifier.product": []}, colors=DISTANCE_COLORS)
         right.set_title("b   Accuracy of gender")
-        genders = {
-            name: far_curves(rows, nodes, "classifier.accuracy", concept="gender") for name, nodes in CLASSES.items()
-        }
-        draw_series(right, genders, chance=0.5)
+        draw_series(right, {name: list(found.values()) for name, found in genders.items()}, chance=0.5)
         put_caption(
             figure,
             "By the classifier, mean over the classes of each group.",
             band_caption(table["seed"].n_unique()),
         )
-    return {
-        "figure": Drawing(
-            figure,
-            "Product accuracy of every class by distance (a), and accuracy of gender for female and male classes (b).",
-        )
-    }
+    return {"figure": Drawing(figure, CAPTION)}

@@ -1,16 +1,13 @@
 """Figures of four concepts: Okawa et al. 2023, Fig 16."""
 
-from __future__ import annotations
-
-import polars as pl
-
 from recombine.lab.experiment import Drawing
+from recombine.lab.table import Table
 from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_graphs._shared.figures import cube, emergence, two_judges
 from recombine.studies.concept_graphs._shared.times import HEADLINE
 
 
-def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """Product accuracy by distance, the graph of sixteen classes over training, and the two judges."""
     arm, concepts = HEADLINE["arm"], config.world.concepts
     return {

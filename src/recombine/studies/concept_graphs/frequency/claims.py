@@ -1,29 +1,25 @@
 """How many images of a class are needed: thresholds over the number of images (Okawa et al. 2023, Fig 8)."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every
-from recombine.lab.rules import BySeed, Measure, above, between
-from recombine.lab.table import at_end, select
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.lab.rules import BySeed, Measure, above, between, median, shared_seeds
+from recombine.lab.table import Table, at_end, select
 
 ITSELF = {"color": ("010",), "shape": ("100",)}  # the class that brings the concept
 UNSEEN = {"color": ("011", "110"), "shape": ("101", "110")}  # held-out classes at distance 1 that need its concept
 LEVEL = 0.8
+Response = dict[int, float]
+"""{images of the class: accuracy}, ascending."""
 
 
-def responses(
-    table: pl.DataFrame, concept: str, nodes: tuple[str, ...], rare: bool = True
-) -> dict[int, dict[int, float]]:
-    """{seed: {images of the class: accuracy of the concept at the end, the mean over these nodes}}, ascending."""
-    found: dict[int, dict[int, float]] = {}
+def responses(table: Table, concept: str, nodes: tuple[str, ...], rare: bool = True) -> dict[int, Response]:
+    """{seed: accuracy of the concept at the end over images of the class, the mean over these nodes}."""
+    found: dict[int, Response] = {}
     arms: dict[str, Any] = {"brings": concept, "rare": rare}
     for images in select(table, **arms)["images"].unique().sort():
         asked = {**arms, "images": images, "concept": concept, "node": nodes, "sampler": None}
@@ -32,7 +28,7 @@ def responses(
     return found
 
 
-def threshold(response: dict[int, float], level: float = LEVEL) -> float:
+def threshold(response: Response, level: float = LEVEL) -> float:
     """The number of images at which accuracy first reaches the level for good, between numbers tried by a straight line
     over log(1 + number); infinite if it never does.
     """
@@ -48,46 +44,46 @@ def threshold(response: dict[int, float], level: float = LEVEL) -> float:
     return math.expm1(low + share * (high - low))
 
 
-def thresholds(table: pl.DataFrame, concept: str, nodes: tuple[str, ...]) -> dict[int, float]:
-    """{seed: the number of images from which the concept is right in these classes}."""
-    found = responses(table, concept, nodes)
-    if not found:
-        raise NotMeasured(f"{concept} was not measured over the number of images")
-    return {seed: threshold(response) for seed, response in found.items()}
+def thresholds(concept: str, nodes: Mapping[str, tuple[str, ...]]) -> Measure:
+    """The number of images from which the concept is right in these of its classes."""
+
+    def measure(table: Table) -> BySeed:
+        found = responses(table, concept, nodes[concept])
+        if not found:
+            raise NotMeasured(f"{concept} was not measured over the number of images")
+        return {seed: threshold(response) for seed, response in found.items()}
+
+    return measure
 
 
-def needed_in_itself(table: pl.DataFrame) -> BySeed:
+def needed_in_itself(table: Table) -> BySeed:
     """O7: blue images from which blue is right in the class itself; never counts as the largest number tried."""
-    return {seed: min(number, _most(table, "color")) for seed, number in
-            thresholds(table, "color", ITSELF["color"]).items()}  # fmt: skip
+    found = thresholds("color", ITSELF)(table)
+    return {seed: min(number, _most(table, "color")) for seed, number in found.items()}
 
 
-def unseen_needs_more(table: pl.DataFrame) -> Judgement:
+def unseen_needs_more(table: Table) -> Judgement:
     """O7b: the held-out blue classes need more images of the blue class than the class itself, in every seed."""
-    itself, other = (thresholds(table, "color", nodes["color"]) for nodes in (ITSELF, UNSEEN))
+    itself, other = (thresholds("color", nodes)(table) for nodes in (ITSELF, UNSEEN))
     later = [other[seed] > itself[seed] for seed in itself if math.isfinite(itself[seed])]
     note = f"median number of images: {_median(itself)} in the class itself, {_median(other)} at distance 1"
     return judge_every(sum(later), len(later), note)
 
 
-def shape_over_color(table: pl.DataFrame) -> BySeed:
+def shape_over_color(table: Table) -> BySeed:
     """O8: log10 of the number of images for shape over that for colour, at distance 1."""
-    color, shape = (thresholds(table, concept, UNSEEN[concept]) for concept in ("color", "shape"))
-    most = min(_most(table, "color"), _most(table, "shape"))  # never counts as the largest number tried
-    ratios = {
-        seed: math.log10((1 + min(shape[seed], most)) / (1 + min(color[seed], most)))
-        for seed in color
-        if seed in shape and math.isfinite(min(color[seed], shape[seed]))
-    }
-    if not ratios:
+    color, shape = (thresholds(concept, UNSEEN)(table) for concept in UNSEEN)
+    most = min(_most(table, concept) for concept in UNSEEN)  # never counts as the largest number tried
+    came = [seed for seed in shared_seeds(color, shape) if math.isfinite(min(color[seed], shape[seed]))]
+    if not came:
         raise NotMeasured("no seed reaches 0.8 with colour or shape")
-    return ratios
+    return {seed: math.log10((1 + min(shape[seed], most)) / (1 + min(color[seed], most))) for seed in came}
 
 
 def gain_by_frequency(concept: str) -> Measure:
     """F1, F2: what few images gain at distance 1 by a fixed frequency; the mean over the numbers tried both ways."""
 
-    def measure(table: pl.DataFrame) -> BySeed:
+    def measure(table: Table) -> BySeed:
         rare, even = (responses(table, concept, UNSEEN[concept], rare) for rare in (True, False))
         both = {seed: [n for n in even[seed] if n in rare.get(seed, {})] for seed in even}
         gains = {s: float(np.mean([even[s][n] - rare[s][n] for n in shared])) for s, shared in both.items() if shared}
@@ -98,18 +94,18 @@ def gain_by_frequency(concept: str) -> Measure:
     return measure
 
 
-def _most(table: pl.DataFrame, concept: str) -> int:
+def _most(table: Table, concept: str) -> int:
     """The largest number of images that was tried in any seed."""
     return max(max(each) for each in responses(table, concept, ITSELF[concept]).values())
 
 
 def _median(numbers: BySeed) -> str:
-    middle = float(np.median(list(numbers.values())))
+    middle = median(numbers)
     return "never" if math.isinf(middle) else f"{middle:.0f}"
 
 
-def _medians(table: pl.DataFrame) -> str:
-    color, shape = (_median(thresholds(table, concept, UNSEEN[concept])) for concept in ("color", "shape"))
+def _medians(table: Table) -> str:
+    color, shape = (_median(thresholds(concept, UNSEEN)(table)) for concept in UNSEEN)
     return f"median number of images: {color} for colour, {shape} for shape"
 
 

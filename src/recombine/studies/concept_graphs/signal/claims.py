@@ -1,17 +1,10 @@
 """Which concept comes last, the one with the weakest pixel signal or the rarest: the rules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from recombine.lab.claims import Claim
-from recombine.lab.rules import Measure, above, difference, in_every_seed
-from recombine.studies.concept_graphs._shared.times import curves_of
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.lab.rules import Measure, above, difference, in_every_seed, of_curve, shared_seeds
+from recombine.lab.table import Table
 
 FARTHEST = "111"
 CONCEPTS = ("shape", "color", "size")
@@ -22,33 +15,29 @@ def lateness(arm: str, concept: str) -> Measure:
     """How late a concept of the farthest class is: one less its accuracy, averaged over the log-spaced evaluations;
     0 for a concept that is right from the first, 1 for one that never comes.
     """
-
-    def measure(table: pl.DataFrame) -> dict[int, float]:
-        found = curves_of(table, "reader.accuracy", concept=concept, arm=arm, node=FARTHEST, sampler=None)
-        return {seed: 1 - float(np.mean(values)) for (seed, _), (_, values) in found.items()}
-
-    return measure
+    where = {"concept": concept, "arm": arm, "node": FARTHEST, "sampler": None}
+    return of_curve(lambda seen, value: 1 - float(np.mean(value)), "reader.accuracy", **where)
 
 
-def last_concepts(table: pl.DataFrame, arm: str) -> dict[int, str | None]:
+def last_concepts(table: Table, arm: str) -> dict[int, str | None]:
     """The latest concept of each seed that has all of them; None where two are equally late."""
     late = {concept: lateness(arm, concept)(table) for concept in CONCEPTS}
     last: dict[int, str | None] = {}
-    for seed in sorted(set.intersection(*(set(found) for found in late.values()))):
+    for seed in shared_seeds(*late.values()):
         latest = max(found[seed] for found in late.values())
         candidates = [concept for concept in CONCEPTS if late[concept][seed] == latest]
         last[seed] = candidates[0] if len(candidates) == 1 else None
     return last
 
 
-def weakest_is_last(table: pl.DataFrame) -> dict[int, float]:
+def weakest_is_last(table: Table) -> dict[int, float]:
     """Whether the concept with the weakest signal is the last, in all three arms."""
     last = {arm: last_concepts(table, arm) for arm in WEAKEST}
-    seeds = sorted(set.intersection(*(set(found) for found in last.values())))
+    seeds = sorted(set.intersection(*map(set, last.values())))
     return {seed: float(all(last[arm][seed] == concept for arm, concept in WEAKEST.items())) for seed in seeds}
 
 
-def _how_often(table: pl.DataFrame) -> str:
+def _how_often(table: Table) -> str:
     last = {arm: list(last_concepts(table, arm).values()) for arm in WEAKEST}
     each = (f"{arm}: {weak} last in {last[arm].count(weak)} of {len(last[arm])}" for arm, weak in WEAKEST.items())
     return "; ".join(each)

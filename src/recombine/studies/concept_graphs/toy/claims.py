@@ -1,17 +1,10 @@
 """The claims of the toy (Okawa et al. 2023, Fig 7)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every
 from recombine.lab.rules import between
-from recombine.lab.table import curves, select
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.lab.table import Table, curves, select
 
 CHANCE = 0.01
 KNOWN = {0.5: {1: 69, 2: 123, 3: 158, 4: 183, 8: 248, 16: 315, 32: 383},
@@ -20,13 +13,13 @@ KNOWN = {0.5: {1: 69, 2: 123, 3: 158, 4: 183, 8: 248, 16: 315, 32: 383},
 ENOUGH_ATOMS = 4  # from here on log n describes t*: exactly, t* is log(n / -log P*) / -log(1 - p) for large n
 
 
-def times(table: pl.DataFrame, way: str, level: float) -> dict[int, dict[int, float]]:
+def times(table: Table, way: str, level: float) -> dict[int, dict[int, float]]:
     """{seed: {n: t*}} by the closed form or by simulation."""
     found = curves(table, "time", over="atoms", way=way, level=level)
     return {seed: dict(zip(n.tolist(), t.tolist(), strict=True)) for (seed,), (n, t) in found.items()}
 
 
-def closed_form(table: pl.DataFrame) -> Judgement:
+def closed_form(table: Table) -> Judgement:
     """O6: in how many (level, n) the computed t* is the known one."""
     if set(table["chance"].drop_nulls().unique()) != {CHANCE}:
         raise NotMeasured(f"the known cases are for p = {CHANCE:g}")
@@ -38,7 +31,7 @@ def closed_form(table: pl.DataFrame) -> Judgement:
     return judge_every(sum(hits), len(hits), "one case a level and n; p = 0.01")
 
 
-def mismatch(table: pl.DataFrame) -> dict[int, float]:
+def mismatch(table: Table) -> dict[int, float]:
     """Simulated over closed t*, less one, the mean over n and levels."""
     gaps: dict[int, list[float]] = {}
     for level in select(table, "time")["level"].unique().sort():
@@ -50,7 +43,7 @@ def mismatch(table: pl.DataFrame) -> dict[int, float]:
     return {seed: float(np.mean(each)) for seed, each in gaps.items()}
 
 
-def slope_over_its_limit(table: pl.DataFrame) -> dict[int, float]:
+def slope_over_its_limit(table: Table) -> dict[int, float]:
     """The slope of simulated t* over log n, as a multiple of 1 / -log(1 - p), its limit for many atoms."""
     slopes, closed = {}, times(table, "closed", 0.5)
     for seed, drawn in times(table, "simulated", 0.5).items():

@@ -1,26 +1,21 @@
 """The figure of the toy: Okawa et al. 2023, Fig 7."""
 
-from __future__ import annotations
-
 import numpy as np
-import polars as pl
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
-from recombine.lab.report.kit.style import SERIES_COLORS, empty_panel, house_style, put_caption, seeds_text
-from recombine.lab.table import curves
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import SERIES_COLORS, empty_panel, put_caption, seeds_text
+from recombine.lab.table import Table, curves
 from recombine.studies.concept_graphs.toy.claims import times
 from recombine.studies.concept_graphs.toy.experiment import ToyConfig
 
 
-def draw(table: pl.DataFrame, config: ToyConfig) -> dict[str, Drawing]:
+def draw(table: Table, config: ToyConfig) -> dict[str, Drawing]:
     """Fig 7: P(n) over steps (a) and t*(n) over n (b); lines are the closed form, dots the simulation."""
-    with house_style():
-        figure = Figure(figsize=(14, 6.4), layout="constrained")
-        left, right = figure.subplots(1, 2)
+    with new_figure(14, 6.4, 1, 2, share_y=False) as (figure, ((left, right),)):
         _draw_probability(left, table, config)
         _draw_times(right, table, config)
         put_caption(
@@ -32,7 +27,7 @@ def draw(table: pl.DataFrame, config: ToyConfig) -> dict[str, Drawing]:
     return {"figure": Drawing(figure, caption)}
 
 
-def _draw_probability(axes: Axes, table: pl.DataFrame, config: ToyConfig) -> None:
+def _draw_probability(axes: Axes, table: Table, config: ToyConfig) -> None:
     axes.set_title("a   Probability that all n atoms are learned")
     shades = colormaps["viridis"](np.linspace(0, 0.88, len(config.atoms)))
     few = slice(None, None, 8)
@@ -52,7 +47,7 @@ def _draw_probability(axes: Axes, table: pl.DataFrame, config: ToyConfig) -> Non
     return None
 
 
-def _draw_times(axes: Axes, table: pl.DataFrame, config: ToyConfig) -> None:
+def _draw_times(axes: Axes, table: Table, config: ToyConfig) -> None:
     axes.set_title("b   Step at which it reaches P*")
     for color, level in zip(SERIES_COLORS, config.levels, strict=False):
         closed, drawn = (times(table, way, level) for way in ("closed", "simulated"))

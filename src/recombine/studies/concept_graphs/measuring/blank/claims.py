@@ -1,16 +1,9 @@
 """How far linear probes can be trusted on samples: the rules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import BySeed, Measure, above, in_every_seed
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.studies.concept_graphs._shared.times import curves_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FARTHEST = "111"
 CONCEPTS = ("shape", "color", "size")
@@ -22,7 +15,7 @@ def false_share(arm: str, *kinds: str) -> Measure:
     reader finds one of these kinds of failure.
     """
 
-    def measure(table: pl.DataFrame) -> dict[int, float]:
+    def measure(table: Table) -> dict[int, float]:
         where = {"arm": arm, "node": FARTHEST, "sampler": None}
         right = curves_of(table, "probe.product", **where)
         parts = [curves_of(table, f"probe.product.{kind}", **where) for kind in kinds]
@@ -38,20 +31,19 @@ def false_share(arm: str, *kinds: str) -> Measure:
     return measure
 
 
-def blank_answers(table: pl.DataFrame, canvas: str = "blank") -> dict[int, str]:
+def blank_answers(table: Table, canvas: str = "blank") -> dict[int, str]:
     """For each seed of the first arm: the values that the probes find likeliest on this canvas, in words."""
     rows = select(table, "calibration.probe.answer", canvas=canvas)
-    if not rows.height:
-        return {}
-    best: dict[int, dict[str, tuple[float, str]]] = {}
-    rows = select(rows, arm=rows["arm"][0])
-    for seed, concept, answer, value in rows.select("seed", "concept", "answer", "value").iter_rows():
-        held = best.setdefault(seed, {})
-        held[concept] = max(held.get(concept, (-1.0, "")), (value, answer))
-    return {seed: " ".join(held[concept][1] for concept in CONCEPTS if concept in held) for seed, held in best.items()}
+    likeliest = select(rows, arm=rows["arm"][:1]).sort("value").group_by("seed", "concept").last()
+    answers: dict[int, dict[str, str]] = {}
+    for seed, concept, answer in likeliest.sort("seed").select("seed", "concept", "answer").iter_rows():
+        answers.setdefault(seed, {})[concept] = answer
+    return {
+        seed: " ".join(found[concept] for concept in CONCEPTS if concept in found) for seed, found in answers.items()
+    }
 
 
-def blank_is_the_farthest(table: pl.DataFrame) -> BySeed:
+def blank_is_the_farthest(table: Table) -> BySeed:
     """Whether the probes' likeliest answers to an empty canvas are those of the farthest class."""
     answers = blank_answers(table)
     if not answers:
@@ -59,7 +51,7 @@ def blank_is_the_farthest(table: pl.DataFrame) -> BySeed:
     return {seed: float(found == "triangle blue small") for seed, found in answers.items()}
 
 
-def _answers(table: pl.DataFrame) -> str:
+def _answers(table: Table) -> str:
     said = list(blank_answers(table).values())
     return "they answer: " + ", ".join(f"{answer} in {said.count(answer)}" for answer in dict.fromkeys(said))
 

@@ -1,7 +1,5 @@
 """Figures of the blank experiment: what a probe's curve is made of, and what probes say of nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -12,9 +10,10 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, images_axis, one_legend
 from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import mean_and_band
-from recombine.lab.report.kit.style import empty_figure, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import empty_figure, empty_panel, put_caption, seeds_text
 from recombine.lab.rules import mean
-from recombine.lab.table import Curve, curves, select
+from recombine.lab.table import Curve, Table, curves, select
 from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_graphs._shared.graph import Concepts
 from recombine.studies.concept_graphs.measuring.blank.claims import FAILURES, FARTHEST, blank_answers, false_share
@@ -28,7 +27,7 @@ PARTS = (
 CANVASES = {"blank": "empty canvas", "noise": "noise", "mean": "mean image"}
 
 
-def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """What the probes' curve of the farthest class is made of, arm by arm; what probes say of empty canvases."""
     return {
         "figure": Drawing(
@@ -42,19 +41,16 @@ def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
     }
 
 
-def made_of(table: pl.DataFrame) -> Figure:
+def made_of(table: Table) -> Figure:
     """For each arm, the probes' product accuracy of the farthest class as stacked bands of what the reader finds."""
-    arms = list(dict.fromkeys(table["arm"].to_list()))
+    arms = list(dict.fromkeys(table["arm"]))
     if not arms:
         return empty_figure("not measured: no arm has a run")
-    with house_style():
-        figure = Figure(figsize=(5.4 * len(arms), 6.2), layout="constrained")
-        panels = figure.subplots(1, len(arms), sharey=True, squeeze=False)[0]
-        for axes, arm in zip(panels, arms, strict=True):
+    with new_figure(5.4 * len(arms), 6.2, 1, len(arms)) as (figure, panels):
+        for axes, arm in zip(panels.flat, arms, strict=True):
             _stack(axes, table, arm)
-            wrong = _false(table, arm)
-            axes.set_title(arm + ("" if wrong is None else f": {100 * wrong:.0f}% are wrong"))
-        one_legend(figure, panels[0])
+            axes.set_title(arm + _wrong(table, arm))
+        one_legend(figure, panels[0, 0])
         put_caption(
             figure,
             f"Samples of {FARTHEST}. The line is the product accuracy by the paper's linear probes; the bands below it "
@@ -65,7 +61,7 @@ def made_of(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def _stack(axes: Axes, table: pl.DataFrame, arm: str) -> None:
+def _stack(axes: Axes, table: Table, arm: str) -> None:
     seen, probe = _mean(table, arm, "probe.product")
     false = [_mean(table, arm, instrument)[1] for instrument, _, _ in PARTS[1:]]
     if not len(seen) or any(len(part) != len(seen) for part in false):
@@ -81,7 +77,7 @@ def _stack(axes: Axes, table: pl.DataFrame, arm: str) -> None:
     return None
 
 
-def answers_to_nothing(table: pl.DataFrame, concepts: Concepts) -> Figure:
+def answers_to_nothing(table: Table, concepts: Concepts) -> Figure:
     """The probability that the probes give the second value of each concept where there is no object."""
     rows = select(table, "calibration.probe.answer")
     if rows.is_empty():
@@ -95,9 +91,7 @@ def answers_to_nothing(table: pl.DataFrame, concepts: Concepts) -> Figure:
     }
     answers = list(blank_answers(table).values())
     second = " ".join(values[1] for values in concepts.values())
-    with house_style():
-        figure = Figure(figsize=(11, 5.6), layout="constrained")
-        axes = figure.subplots()
+    with new_figure(11, 5.6) as (figure, ((axes,),)):
         draw_bars(axes, groups)
         accuracy_axis(axes, "probability by the probe")
         axes.set_title(f"{answers.count(second)} of {len(answers)} seeds' probes call an empty canvas {second}")
@@ -106,19 +100,19 @@ def answers_to_nothing(table: pl.DataFrame, concepts: Concepts) -> Figure:
     return figure
 
 
-def _by_seed(rows: pl.DataFrame) -> list[float]:
+def _by_seed(rows: Table) -> list[float]:
     """One value a seed: arms share their probes."""
     return rows.group_by("seed").agg(pl.col("value").first()).sort("seed")["value"].to_list()
 
 
-def _false(table: pl.DataFrame, arm: str) -> float | None:
+def _wrong(table: Table, arm: str) -> str:
     try:
-        return mean(false_share(arm, *FAILURES)(table))
+        return f": {100 * mean(false_share(arm, *FAILURES)(table)):.0f}% are wrong"
     except NotMeasured:
-        return None
+        return ""
 
 
-def _mean(table: pl.DataFrame, arm: str, instrument: str) -> Curve:
+def _mean(table: Table, arm: str, instrument: str) -> Curve:
     found = list(curves(table, instrument, arm=arm, node=FARTHEST, sampler=None).values())
     seen, (middle, _, _) = mean_and_band(found, "min-max")
     return seen, middle

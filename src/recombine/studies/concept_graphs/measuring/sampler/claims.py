@@ -1,23 +1,14 @@
 """Whether few network calls measure the same: the rule, and the cells it is judged on."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import between
-from recombine.lab.table import select
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.lab.table import Table, select
 
 EMERGED = 0.8
 TOLERANCE = 0.05  # about the sampling error of an accuracy over 50 images
 
 
-def audited_cells(table: pl.DataFrame) -> pl.DataFrame:
+def audited_cells(table: Table) -> Table:
     """Product accuracy by the run's own sampler (fast) and the audit's (slow) where both were measured, and the gap."""
     import polars as pl
 
@@ -30,7 +21,7 @@ def audited_cells(table: pl.DataFrame) -> pl.DataFrame:
     return cells.with_columns(gap=pl.col("fast") - pl.col("slow")).sort(*place)
 
 
-def gaps(table: pl.DataFrame) -> dict[int, float]:
+def gaps(table: Table) -> dict[int, float]:
     """The first sampler's product accuracy less the audit's, the mean over classes and moments."""
     import polars as pl
 
@@ -38,10 +29,10 @@ def gaps(table: pl.DataFrame) -> dict[int, float]:
     return dict(means.iter_rows())
 
 
-def _agreement(table: pl.DataFrame) -> str:
+def _agreement(table: Table) -> str:
     cells = audited_cells(table)
     same = int(((cells["fast"] >= EMERGED) == (cells["slow"] >= EMERGED)).sum())
-    size = float(np.abs(cells["gap"].to_numpy()).mean())
+    size = cells["gap"].abs().to_numpy().mean()
     return (
         f"{cells['sampler'][0]}: {same} of {cells.height} cells on the same side of {EMERGED:g}; mean size of a "
         f"difference {size:.3f}"

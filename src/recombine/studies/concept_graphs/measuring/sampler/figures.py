@@ -1,22 +1,17 @@
 """The figure of the two samplers: every class of every model at every moment."""
 
-from __future__ import annotations
-
-import polars as pl
-from matplotlib.figure import Figure
-
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.kit.style import FAINT, distance_color, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import FAINT, distance_color, put_caption, seeds_text
+from recombine.lab.table import Table
 from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_graphs.measuring.sampler.claims import audited_cells
 
 
-def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """Accuracy by one sampler against accuracy by the other."""
     cells = audited_cells(table)
-    with house_style():
-        figure = Figure(figsize=(8, 8.4), layout="constrained")
-        axes = figure.subplots()
+    with new_figure(8, 8.4) as (figure, ((axes,),)):
         axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1)
         for part in cells.sort("distance").partition_by("distance"):
             distance = int(part["distance"][0])
