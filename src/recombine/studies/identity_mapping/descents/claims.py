@@ -20,9 +20,12 @@ BEFORE = {
 """Of 200 Euler runs; 35, 11, 19, 1, 6 to 7 and 1%."""
 
 SAYS = {
-    "triple A2": "three falls, the text's signals, A^2", "triple A": "three falls, the text's signals, A",
-    "triple script A2": "three falls, the script's signals, A^2", "triple script A": "three falls, the script's, A",
-    "quadruple script A2": "four falls, the script's signals, A^2", "quadruple script A": "four falls, the script's, A",
+    "triple A2": "the loss falls three times (the text's signals, A^2",
+    "triple A": "the loss falls three times (the text's signals, A",
+    "triple script A2": "the loss falls three times (the script's signals, A^2",
+    "triple script A": "the loss falls three times (the script's signals, A",
+    "quadruple script A2": "the loss falls four times (the script's signals, A^2",
+    "quadruple script A": "the loss falls four times (the script's signals, A",
 }  # fmt: skip
 LONG = 100  # the scripts' time, which the paper's figures show
 
@@ -62,8 +65,8 @@ def _share_text(table: pl.DataFrame, arm: str, way: Way) -> str:
 def _as_often(letter: str, arm: str) -> Claim:
     """The share of Euler runs is the one found before."""
     return Claim(
-        f"S8{letter}", f"{SAYS[arm]}, Euler on W (share of starts)",
-        f"shown for one start; {100 * BEFORE[arm] / 200:g}% of 200",
+        f"S8{letter}", f"In Euler runs on W {SAYS[arm]}; share of starts).",
+        f"paper shows one start; earlier replication of ours: {100 * BEFORE[arm] / 200:g}% of 200",
         as_before(often(arm, "euler"), (BEFORE[arm], 200), lambda table: (
             f"{count(table, 'stayed', arm=arm, way='euler')} stayed; flow on U {_share_text(table, arm, 'flow')}"
         )), check=arm != "quadruple script A2",  # Fig 9 as released
@@ -73,14 +76,15 @@ def _as_often(letter: str, arm: str) -> Claim:
 def _rare(letter: str, arm: str) -> Claim:
     """The share of exact flows is a minority."""
     return Claim(
-        f"S8{letter}", f"{SAYS[arm]}, exact flow: a minority (share of starts)", "below 0.5",
+        f"S8{letter}", f"In fewer than half of the exact flows {SAYS[arm]}; share of starts).",
+        "not in the paper (below 0.5)",
         share_below(often(arm, "flow"), 0.5, lambda table: f"Euler on W {_share_text(table, arm, 'euler')}"),
         check=True,
     )  # fmt: skip
 
 
 CLAIMS = (
-    Claim("S8", "a loss that falls three times exists in the exact flow (share of starts)", "above 0 (Fig 8)",
+    Claim("S8", "In the exact flow there are starts whose loss falls three times (share of starts).", "above 0 (Fig 8)",
           share_above(often("triple A", "flow"), 0, "triple, A")),
     *(_as_often(*each) for each in zip("abcdef", BEFORE, strict=True)),
     _rare("g", "triple A"),
@@ -88,5 +92,5 @@ CLAIMS = (
     _rare("i", "quadruple script A"),
     _rare("j", "quadruple script A2"),
     Claim("S8k", "Euler on W loses the starts that would fall three times rather than the others (difference of "
-          "shares, A^2)", "not discussed; above 0", euler_loses_them, check=True),
+          "shares, A^2).", "not in the paper (above 0)", euler_loses_them, check=True),
 )  # fmt: skip

@@ -160,17 +160,24 @@ def _shared(found: list[Runs]) -> list[int]:
 
 
 CLAIMS = (
-    Claim("S13", "with weak colour the error of single runs rises again, beyond noise (share of runs; by chance 0.05)",
-          "beyond: the paper shows the mean (above 0.05)",
+    Claim("S13", "With weak colour the error of single runs rises again, beyond noise (share of runs; by chance "
+          "0.05).",
+          "not in the paper, which shows the mean (above 0.05)",
           share_above(_beyond_chance, CHANCE, lambda table: f"{images_behind(table)} images each"), check=True),
-    Claim("S13w", "that rise is larger than with stronger colours (difference of the error)",
-          "beyond: what noise of training alone would not give (above 0)", above(_weak_less_strong, 0.0), check=True),
-    Claim("S13m", "with weak colour the error of the smoothed mean path rises again (share of its largest)",
-          "a bump up to 0.3 (above 0.01)", _mean_swings_by),
-    Claim("S13s", "speed in concept space falls more than tenfold over training (log10 of the ratio)",
-          "more than 10x (above 1)", above(slow_down, 1.0)),
-    Claim("S13e", "a power law describes the slowing better than an exponential (held-out log-likelihood a point)",
-          "the paper: exponential; Park et al.'s fit: power law (above 0)", above(_power_gain, 0.0), check=True),
-    Claim("S13r", "the classifier is right on fresh real images of every class (accuracy)", "1.0",
+    Claim("S13w", "With weak colour the error of single runs rises more than with stronger colours, so not by the "
+          "noise of training alone (difference of the error).",
+          "not in the paper (above 0)",
+          above(_weak_less_strong, 0.0), check=True),
+    Claim("S13m", "With weak colour the error of the smoothed mean path rises again (share of its largest).",
+          "a bump up to 0.3 (above 0.01)",
+          _mean_swings_by),
+    Claim("S13s", "Speed in concept space falls more than tenfold over training (log10 of the ratio).",
+          "more than 10x (above 1)",
+          above(slow_down, 1.0)),
+    Claim("S13e", "A power law describes the slowing better than an exponential (held-out log-likelihood a point).",
+          "paper: exponential; Park et al.'s fit: power law (above 0)",
+          above(_power_gain, 0.0), check=True),
+    Claim("S13r", "The classifier is right on fresh real images of every class (accuracy).",
+          "1.0",
           between(lowest_on_real_images("classifier"), 0.999, 1), check=True),
 )  # fmt: skip

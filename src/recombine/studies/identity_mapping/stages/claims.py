@@ -44,15 +44,21 @@ def _medians(table: pl.DataFrame, arm: str) -> str:
 
 
 CLAIMS = (
-    Claim("S4", "W' = 2 (G - S - N), by automatic differentiation (share of starts)", "1 (to 1e-10)",
+    Claim("S4", "By automatic differentiation W' = 2 (G - S - N) (share of starts).",
+          "not in the paper (all, to 1e-10)",
           all_of(those("error", lambda error: error <= EXACT),
                  lambda table: f"largest error {values(table, 'error').max():.1e}"), check=True),
-    Claim("S4b", "W' = G - S - N, as printed (factor between them)", "1", between(
+    Claim("S4b", "W' = G - S - N, as the paper prints it (factor between both sides).",
+          "1",
+          between(
         factors, 0.99, 1.01, lambda table: f"{values(table, 'factor').min():.6f} to {values(table, 'factor').max():.6f}"
     )),
-    Claim("S5a", "the stronger concept is learned, then its minor falls, then the weaker concept is learned "
-          "(share of starts)", "always, shown for one start (above 0.95)",
+    Claim("S5a", "The stronger concept is learned, then its minor falls, then the weaker concept is learned (share "
+          "of starts, A).",
+          "always; paper shows one start (above 0.95)",
           share_above(in_order("A"), MOST, lambda table: _medians(table, "A"))),
-    Claim("S5b", "the same with the scripts' A^2 (share of starts)", "always, shown for one start (above 0.95)",
+    Claim("S5b", "With the scripts' squared moments A^2 the stronger concept is learned, then its minor falls, then "
+          "the weaker concept is learned (share of starts).",
+          "always; paper shows one start (above 0.95)",
           share_above(in_order("A2"), MOST, lambda table: _medians(table, "A2"))),
 )  # fmt: skip
