@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from recombine.instruments.bumps.place_evaluation import EACH
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.bars import draw_bar
+from recombine.lab.report.kit.ordered import put_legend
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.rules import mean
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.runs.bump_hypotheses import GRAPH, HYPOTHESES, LINES, NEAR, OVERLAP
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.arrangements.claims import (
@@ -38,12 +39,16 @@ from recombine.worlds.holdouts import LabelSplit
 NAMES = {RANDOM: "at random", PIECES: "scattered pieces", JOINED: "scattered, joined", BLOCKS: "in blocks",
          GRID: "on a grid"}  # fmt: skip
 HYPOTHESIS_NAMES = {OVERLAP: "overlap", NEAR: "near", LINES: "row and column trained", GRAPH: "row and column joined"}
-COLORS = {OVERLAP: "#D55E00", NEAR: "#E69F00", LINES: "#56B4E9", GRAPH: "#0072B2"}
-MARKS = {OVERLAP: "v", NEAR: "s", LINES: "D", GRAPH: "o"}
+STYLES: dict[str, dict[str, Any]] = {
+    hypothesis: {"color": color, "marker": marker, "markeredgecolor": "white", "linestyle": "none"}
+    for hypothesis, color, marker in (
+        (OVERLAP, "#D55E00", "v"), (NEAR, "#E69F00", "s"), (LINES, "#56B4E9", "D"), (GRAPH, "#0072B2", "o"),
+    )
+}  # fmt: skip
 GREY, DOT = "#8C8C8C", "#0072B2"
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """What is right beside what four hypotheses predict, and where bumps are right in each arrangement."""
     return {
         "figure": Drawing(
@@ -57,7 +62,7 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     }
 
 
-def figure(table: pl.DataFrame) -> Figure:
+def figure(table: Table) -> Figure:
     """What is right beside what is predicted: five arrangements, and random sets."""
     others = random_arms(table)
     with house_style():
@@ -65,12 +70,8 @@ def figure(table: pl.DataFrame) -> Figure:
         arranged, at_random = drawn.subplots(1, 2, width_ratios=(1.35, 1))
         _draw_arms(arranged, table)
         _draw_sets(at_random, table, others)
-        handles = [
-            Line2D([], [], color=COLORS[each], marker=MARKS[each], linestyle="", markersize=12, markeredgecolor="white",
-                   label=HYPOTHESIS_NAMES[each])
-            for each in HYPOTHESES
-        ]  # fmt: skip
-        drawn.legend(handles=handles, loc="outside upper center", ncols=4, title="predicted, if what counts is")
+        marks = {name: STYLES[each] | {"markersize": 12} for each, name in HYPOTHESIS_NAMES.items()}
+        put_legend(drawn, marks, title="predicted, if what counts is")
         put_caption(
             drawn,
             "(a) What is right of all places not trained on, grey, dots are seeds, line: 95% interval; and what each "
@@ -82,11 +83,10 @@ def figure(table: pl.DataFrame) -> Figure:
     return drawn
 
 
-def places(table: pl.DataFrame, world: BumpsWorld, sets: Mapping[str, LabelSplit]) -> Figure:
+def places(table: Table, world: BumpsWorld, sets: Mapping[str, LabelSplit]) -> Figure:
     """A map of every arrangement: the share of samples that are right at each place."""
-    with house_style():
-        drawn = Figure(figsize=(16, 11.4), layout="constrained")
-        panels = drawn.subplots(2, 3).flatten()
+    with new_figure(16, 11.4, 2, 3, share_y=False) as (drawn, grid):
+        panels = grid.flatten()
         for letter, axes, arm in zip("abcde", panels, ARMS, strict=False):
             found = accuracy(table, arm)
             axes.set_title(f"{letter}   {NAMES[arm].capitalize()}" + (f": {mean(found):.2f}" if found else ""))
@@ -100,12 +100,12 @@ def places(table: pl.DataFrame, world: BumpsWorld, sets: Mapping[str, LabelSplit
     return drawn
 
 
-def _draw_places(axes: Axes, table: pl.DataFrame, arm: str, world: BumpsWorld, split: LabelSplit) -> None:
+def _draw_places(axes: Axes, table: Table, arm: str, world: BumpsWorld, split: LabelSplit) -> None:
     rows = select(table, f"{EACH}.fine", arm=arm, **({"seed": 0} if arm == RANDOM else {}))
     if not rows.height:
         return empty_panel(axes, "not measured")
     picture = np.full((world.pixels, world.pixels), np.nan)
-    for x, y, value in rows.group_by("x", "y").agg(pl.col("value").mean()).iter_rows():
+    for x, y, value in rows.select("x", "y", "value").group_by("x", "y").mean().iter_rows():
         picture[round(y) - 1, round(x) - 1] = value
     edge = world.pixels + 0.5
     axes.imshow(picture, cmap="Greys", vmin=0, vmax=1.25, extent=(0.5, edge, edge, 0.5))
@@ -116,7 +116,7 @@ def _draw_places(axes: Axes, table: pl.DataFrame, arm: str, world: BumpsWorld, s
     return None
 
 
-def _draw_arms(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_arms(axes: Axes, table: Table) -> None:
     errors = {each: mean(off) for each in HYPOTHESES if (off := errors_of(table, each, ARMS))}
     spread = f": off by {min(errors.values()):.2f} to {max(errors.values()):.2f}" if errors else ""
     axes.set_title(f"a   Five arrangements{spread}")
@@ -128,16 +128,14 @@ def _draw_arms(axes: Axes, table: pl.DataFrame) -> None:
             draw_bar(axes, float(place), values, 0.5, GREY)
         for number, hypothesis in enumerate(HYPOTHESES):
             if expected := predicted(table, hypothesis, arm):
-                axes.plot(
-                    place + 0.17 * (number - 1.5), mean(expected), MARKS[hypothesis], color=COLORS[hypothesis],
-                    markersize=13, markeredgecolor="white", zorder=5, clip_on=False,
-                )  # fmt: skip
+                at = place + 0.17 * (number - 1.5)
+                axes.plot(at, mean(expected), **STYLES[hypothesis], markersize=13, zorder=5, clip_on=False)
     axes.set_xticks(range(len(ARMS)), [name.replace(" ", "\n", 1) for name in NAMES.values()])
     axes.grid(False, axis="x")
     return accuracy_axis(axes)
 
 
-def _draw_sets(axes: Axes, table: pl.DataFrame, others: list[str]) -> None:
+def _draw_sets(axes: Axes, table: Table, others: list[str]) -> None:
     axes.set_title("b   Random sets")
     drawn = False
     for hypothesis in HYPOTHESES:
@@ -149,8 +147,8 @@ def _draw_sets(axes: Axes, table: pl.DataFrame, others: list[str]) -> None:
         if points:
             errors, drawn = errors_of(table, hypothesis, others), True
             off = f" ({mean(errors):.2f})" if errors else ""
-            axes.plot(*np.array(points).T, MARKS[hypothesis], color=COLORS[hypothesis], markersize=9, alpha=0.85,
-                      markeredgecolor="white", label=f"{HYPOTHESIS_NAMES[hypothesis]}{off}")  # fmt: skip
+            name = f"{HYPOTHESIS_NAMES[hypothesis]}{off}"
+            axes.plot(*np.array(points).T, **STYLES[hypothesis], markersize=9, alpha=0.85, label=name)
     if not drawn:
         return empty_panel(axes, "random sets are those of full")
     axes.plot([0, 1], [0, 1], color="#666666", linewidth=1.2, zorder=1)

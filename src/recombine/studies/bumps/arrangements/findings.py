@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from recombine.lab.rules import mean
+from recombine.lab.table import Table
 from recombine.studies.bumps.arrangements.claims import ARMS, CLOSE, accuracy
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+def numbers(table: Table) -> dict[str, float | str]:
     """The share right of what was not trained on, by both estimates."""
     found: dict[str, float | str] = {"close": CLOSE}
     for arm in ARMS:

@@ -10,26 +10,36 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
 from recombine.lab.numbers import interval_text, number_text
-from recombine.lab.rules import BySeed, Measure, Rule, below, difference, least, mean
+from recombine.lab.rules import (
+    BySeed,
+    Measure,
+    Rule,
+    above,
+    above_where_least,
+    below,
+    combined,
+    difference,
+    mean,
+    median,
+)
 from recombine.lab.statistics import mean_interval
-from recombine.lab.table import at_end, select
+from recombine.lab.table import Table, at_ends
 from recombine.runs.bump_sets import HELD, WITH, WITHOUT, bumps, stripes
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
-if TYPE_CHECKING:
-    import polars as pl
-
 LEVEL = 0.6
 FEWEST_SIZES = 4
+NO_WHOLE = "no training set has all bumps outside of the square"
+NOT_APART = "what is drawn was not measured apart from where it is drawn"
 
-Needed = dict[int, dict[int, float]]
+Needed = Mapping[int, Mapping[int, float]]
 """{seed: {pixels: images needed}}; 0 and infinite where it cannot be read."""
 
 
@@ -49,22 +59,22 @@ class Accuracy:
         return replace(self, model=NEAREST, judged="place")
 
 
-def accuracies(table: pl.DataFrame, of: Accuracy) -> dict[tuple[int, float], BySeed]:
+def accuracies(table: Table, of: Accuracy) -> Mapping[tuple[int, float], BySeed]:
     """{(pixels, share of the bumps): accuracy at the end}, ascending; share 0 is stripes alone."""
     instrument = f"darkest.{'both' if of.judged == 'place' else 'bump'}"
-    parts = select(table, instrument, model=of.model, kind=of.kind).partition_by("pixels", "share", as_dict=True)
-    found: dict[tuple[int, float], BySeed] = {}
-    for (pixels, share), part in sorted(parts.items()):
-        held: BySeed = at_end(part, instrument, region=HELD_OUT)
-        if of.labels == "all":  # the two regions weighed alike on every canvas
-            seen = at_end(part, instrument, region=SEEN)
-            held = {seed: (1 - HELD) * seen[seed] + HELD * held[seed] for seed in seen if seed in held}
-        if held:
-            found[int(pixels), float(share)] = held
-    return found
+    where = {"model": of.model, "kind": of.kind}
+    held = at_ends(table, instrument, "pixels", "share", region=HELD_OUT, **where)
+    if of.labels == "held out":
+        return held
+    seen = at_ends(table, instrument, "pixels", "share", region=SEEN, **where)
+    return {  # the two regions weighed alike on every canvas
+        cell: found
+        for cell, own in held.items()
+        if (found := combined((seen.get(cell, {}), own), lambda pair: (1 - HELD) * pair[0] + HELD * pair[1]))
+    }
 
 
-def responses(table: pl.DataFrame, of: Accuracy) -> dict[int, dict[int, dict[int, float]]]:
+def responses(table: Table, of: Accuracy) -> dict[int, dict[int, dict[int, float]]]:
     """{pixels: {seed: {images of bumps: accuracy at the end}}}, of training sets with bumps."""
     found: dict[int, dict[int, dict[int, float]]] = {}
     for (pixels, share), values in accuracies(table, of).items():
@@ -74,7 +84,7 @@ def responses(table: pl.DataFrame, of: Accuracy) -> dict[int, dict[int, dict[int
     return found
 
 
-def stripes_alone(table: pl.DataFrame, of: Accuracy) -> dict[int, BySeed]:
+def stripes_alone(table: Table, of: Accuracy) -> dict[int, BySeed]:
     """{pixels: accuracy} of models that were trained on no bump."""
     return {pixels: values for (pixels, share), values in accuracies(table, of).items() if not share}
 
@@ -94,9 +104,9 @@ def needed(response: Mapping[int, float], level: float = LEVEL) -> float:
     return float(numbers[last] * (numbers[last + 1] / numbers[last]) ** rise)
 
 
-def images_needed(table: pl.DataFrame, of: Accuracy) -> Needed:
+def images_needed(table: Table, of: Accuracy) -> Needed:
     """The number of images from which on this accuracy is at the level, for every seed and size."""
-    found: Needed = {}
+    found: dict[int, dict[int, float]] = {}
     for pixels, by_seed in responses(table, of).items():
         for seed, response in by_seed.items():
             number = needed(response)
@@ -105,7 +115,7 @@ def images_needed(table: pl.DataFrame, of: Accuracy) -> Needed:
     return found
 
 
-def slopes(found: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+def slopes(found: Needed) -> dict[int, float]:
     """{seed: slope of log(images needed) over log(N)}, of the seeds where every size has a number."""
     sizes = {pixels for own in found.values() for pixels in own}
     if len(sizes) < FEWEST_SIZES:
@@ -123,47 +133,41 @@ def slope_of(of: Accuracy) -> Measure:
     return lambda table: slopes(images_needed(table, of))
 
 
-def trained_bumps_are_drawn(table: pl.DataFrame) -> Judgement:
-    """Accuracy outside of the square where all bumps there were trained on, at the kind and size where it is least."""
-    whole: dict[str, BySeed] = {}
-    rows = select(table, "darkest.both", model=TRAINED, region=SEEN, share=1.0)
-    for (kind, pixels), part in sorted(rows.partition_by("kind", "pixels", as_dict=True).items()):
-        whole[f"{kind}, N = {pixels}"] = at_end(part, "darkest.both")
-    name = least(whole, "no training set has all bumps outside of the square")
-    return judge_above(list(whole[name].values()), 0.9, f"least for {name}")
+def trained_bumps(table: Table) -> dict[str, BySeed]:
+    """Accuracy outside of the square where all bumps there were trained on, by kind and size."""
+    found = at_ends(table, "darkest.both", "kind", "pixels", model=TRAINED, region=SEEN, share=1.0)
+    return {f"{kind}, N = {pixels}": values for (kind, pixels), values in found.items()}
 
 
-def right_are_bumps(table: pl.DataFrame) -> Judgement:
-    """Of the samples whose darkest pixel is right, those that show a bump, in the training set where it is least."""
+def right_are_bumps(table: Table) -> dict[str, BySeed]:
+    """Of the samples whose darkest pixel is right, those that show a bump, by training set."""
     place, bump = accuracies(table, Accuracy(WITH)), accuracies(table, Accuracy(WITH, judged="bump"))
-    shares = {
+    return {
         f"N = {of[0]}, {bumps(*of)} bumps": {s: drawn[s] / place[of][s] for s in drawn if place[of].get(s)}
         for of, drawn in bump.items()
         if of[1] and of in place
     }
-    name = least(shares, "what is drawn was not measured apart from where it is drawn")
-    return judge_above(list(shares[name].values()), 0.9, f"least for {name}")
 
 
 def right_without_bumps(of: Accuracy) -> Rule:
     """Models that were trained on no bump are right, over all labels and canvases."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
-        found = stripes_alone(table, of)
+    def over_canvases(table: Table) -> BySeed:
+        found = stripes_alone(table, of).values()
         if not found:
             raise NotMeasured("no model was trained on stripes alone")
-        seeds = sorted(set.intersection(*map(set, found.values())))
-        beside = ", ".join(f"N = {n}: {mean(values):.2f}" for n, values in found.items())
-        means = [float(np.mean([values[seed] for values in found.values()])) for seed in seeds]
-        return judge_above(means, LEVEL, beside)
+        return combined(found, lambda values: float(np.mean(values)))
 
-    return judge
+    def by_canvas(table: Table) -> str:
+        return ", ".join(f"N = {n}: {mean(values):.2f}" for n, values in stripes_alone(table, of).items())
+
+    return above(over_canvases, LEVEL, by_canvas)
 
 
 def slope_within(of: Accuracy, low: float, high: float) -> Rule:
     """The images needed grow with this power of N."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         found = images_needed(table, of)
         fits = slopes(found)
         if not fits:
@@ -176,20 +180,14 @@ def slope_within(of: Accuracy, low: float, high: float) -> Rule:
 def stripes_save(of: Accuracy) -> Rule:
     """On the largest canvas fewer images are needed with stripes than without: factors of two."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         own, other = images_needed(table, replace(of, counted="2D")), images_needed(table, Accuracy(WITHOUT))
         largest = max((pixels for found in own.values() for pixels in found), default=0)
         tried = [number for by_seed in responses(table, Accuracy(WITH)).get(largest, {}).values() for number in by_seed]
-        pairs = [
-            (own[seed][largest], other[seed][largest])
-            for seed in own
-            if seed in other and largest in own[seed] and largest in other[seed]
-        ]
+        pairs = combined((_at(own, largest), _at(other, largest)), tuple).values()
         beyond = (0.0, math.inf)  # at once, or never: taken for the least or the largest number tried, but not for both
         numbers = [
-            [min(max(each, min(tried)), max(tried)) for each in pair]
-            for pair in pairs
-            if pair[0] != pair[1] or pair[0] not in beyond
+            np.clip(pair, min(tried), max(tried)) for pair in pairs if pair[0] != pair[1] or pair[0] not in beyond
         ]
         if not numbers:
             raise NotMeasured("no seed has both numbers on the largest canvas")
@@ -201,7 +199,7 @@ def stripes_save(of: Accuracy) -> Rule:
     return judge
 
 
-def slope_text(found: Mapping[int, Mapping[int, float]]) -> str:
+def slope_text(found: Needed) -> str:
     """ "slope 1.02 (0.95 to 1.10)", or why there is none."""
     try:
         fits = list(slopes(found).values())
@@ -212,13 +210,18 @@ def slope_text(found: Mapping[int, Mapping[int, float]]) -> str:
     return f"slope {number_text(np.mean(fits))} ({interval_text(mean_interval(fits))})"
 
 
-def medians(found: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+def medians(found: Needed) -> dict[int, float]:
     """{pixels: the median number over seeds}"""
     sizes = sorted({pixels for own in found.values() for pixels in own})
-    return {n: float(np.median([own[n] for own in found.values() if n in own])) for n in sizes}
+    return {pixels: median(_at(found, pixels)) for pixels in sizes}
 
 
-def _medians(found: Mapping[int, Mapping[int, float]]) -> str:
+def _at(found: Needed, pixels: int) -> dict[int, float]:
+    """{seed: the number at one size}"""
+    return {seed: own[pixels] for seed, own in found.items() if pixels in own}
+
+
+def _medians(found: Needed) -> str:
     """The median number at each size, and how many seeds have none."""
     words = {0.0: "at once", math.inf: "never"}
     text = ", ".join(f"N = {n}: {words.get(number, f'{number:.0f}')}" for n, number in medians(found).items())
@@ -226,7 +229,7 @@ def _medians(found: Mapping[int, Mapping[int, float]]) -> str:
     return f"{text}; {left} seeds without a number left out" if left else text
 
 
-def _baseline(table: pl.DataFrame, of: Accuracy) -> str:
+def _baseline(table: Table, of: Accuracy) -> str:
     try:
         null = slopes(images_needed(table, of.nearest))
     except NotMeasured:
@@ -236,9 +239,11 @@ def _baseline(table: pl.DataFrame, of: Accuracy) -> str:
 
 CLAIMS = (
     Claim("DE0", "Bumps are drawn where they were asked for if all of them were trained on (accuracy where it is "
-          "least)", "not asked (above 0.9); without it the others say little", trained_bumps_are_drawn, check=True),
+          "least)", "not asked (above 0.9); without it the others say little",
+          above_where_least(trained_bumps, 0.9, missing=NO_WHOLE), check=True),
     Claim("DE0b", "With stripes, what is in the right place is a bump, not two stripes that cross (share where least)",
-          "not asked (above 0.9); without it DE1 and DE3 count crossings as bumps", right_are_bumps, check=True),
+          "not asked (above 0.9); without it DE1 and DE3 count crossings as bumps",
+          above_where_least(right_are_bumps, 0.9, missing=NOT_APART), check=True),
     Claim("DE1", "With stripes the images of bumps that 60% of all labels need grow as N (slope of logarithms)",
           "about 1 (0.7 to 1.3)", slope_within(Accuracy(WITH), 0.7, 1.3)),
     Claim("DE1t", "With stripes all images that 60% of all labels need, 24 N of them stripes by design, grow as N",

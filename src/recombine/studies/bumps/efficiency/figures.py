@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-import matplotlib
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, count_text
 from recombine.lab.report.kit.curves import band_caption, draw_mean, mean_and_band
-from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.ordered import put_legend, shades
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, put_caption
 from recombine.lab.rules import mean
-from recombine.lab.table import Curve
+from recombine.lab.table import Curve, Table
 from recombine.runs.bump_sets import WITH, WITHOUT
 from recombine.runs.bumps import BumpsRun
+from recombine.studies.bumps._shared.sweeps import levels
 from recombine.studies.bumps.efficiency.claims import (
     FEWEST_SIZES,
     LEVEL,
@@ -46,7 +45,7 @@ DASHES = (0, (4, 1.5))
 NONE = 2  # where models trained on no bump are drawn on the axis of images
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Accuracy over the number of images, and the number needed over N."""
     return {
         "figure": Drawing(
@@ -57,16 +56,17 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     }
 
 
-def figure(table: pl.DataFrame) -> Figure:
+def figure(table: Table) -> Figure:
     """Overall accuracy with stripes and without, images needed over N, and accuracy of held-out labels."""
-    with house_style():
-        drawn = Figure(figsize=(15.5, 13.6), layout="constrained")
-        panels = drawn.subplots(2, 2)
+    with new_figure(15.5, 13.6, 2, 2, share_y=False) as (drawn, panels):
         _draw_responses(panels[0, 0], table, Accuracy(WITH), "a")
         _draw_responses(panels[0, 1], table, Accuracy(WITHOUT), "b")
         _draw_needed(panels[1, 0], table)
         _draw_responses(panels[1, 1], table, Accuracy(WITH, "held out"), "d")
-        _legend(drawn, table)
+        marks = {f"N = {n}": {"color": color, "linewidth": 3.5} for n, color in _colors(table).items()}
+        marks["and a bump is there"] = {"color": "#666666", "linewidth": 2, "linestyle": DASHES}
+        marks["nearest label"] = {"color": "#666666", "linewidth": 1.8, "linestyle": ":"}
+        put_legend(drawn, marks, handlelength=2, columnspacing=1.4)
         put_caption(
             drawn,
             "(a, b) Share of labels whose sample is right in x and y, by the darkest pixel, at the end of training, "
@@ -75,12 +75,12 @@ def figure(table: pl.DataFrame) -> Figure:
             "stripes and no bump, by place (full) and as a bump (open). (c) Where a and b pass 60%, a dot a seed, "
             "line: median; slopes of the logarithms, the mean over seeds with its 95% interval; grey: N and N². "
             "(d) As a, inside of the square alone.",
-            band_caption(_seeds(table)),
+            band_caption(table["seed"].n_unique()),
         )
     return drawn
 
 
-def _draw_responses(axes: Axes, table: pl.DataFrame, of: Accuracy, letter: str) -> None:
+def _draw_responses(axes: Axes, table: Table, of: Accuracy, letter: str) -> None:
     found, baseline = responses(table, of), responses(table, of.nearest)
     as_bump = responses(table, Accuracy(of.kind, of.labels, "bump"))
     labels = "All labels" if of.labels == "all" else "Held-out labels"
@@ -98,7 +98,7 @@ def _draw_responses(axes: Axes, table: pl.DataFrame, of: Accuracy, letter: str) 
             axes.plot(*_mean(baseline[pixels]), ":", color=color, linewidth=2, zorder=2)
     for judged in ("place", "bump") if of.kind == WITH else ():
         for pixels, values in stripes_alone(table, Accuracy(WITH, of.labels, judged)).items():
-            level, face = float(np.mean(list(values.values()))), colors[pixels] if judged == "place" else "white"
+            level, face = mean(values), colors[pixels] if judged == "place" else "white"
             axes.plot(
                 NONE, level, "s", color=colors[pixels], markerfacecolor=face, markersize=10, markeredgewidth=2, zorder=4
             )
@@ -112,7 +112,7 @@ def _draw_responses(axes: Axes, table: pl.DataFrame, of: Accuracy, letter: str) 
     return accuracy_axis(axes)
 
 
-def _draw_needed(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_needed(axes: Axes, table: Table) -> None:
     drawn: dict[int, list[float]] = {}
     for of, color, name in LINES:
         found = images_needed(table, of)
@@ -154,13 +154,6 @@ def _power(found: Needed) -> str:
     return f": N$^{{{mean(fits):.2f}}}$, bumps alone" if fits else ""
 
 
-def _legend(drawn: Figure, table: pl.DataFrame) -> None:
-    handles = [Line2D([], [], color=color, linewidth=3.5, label=f"N = {n}") for n, color in _colors(table).items()]
-    handles.append(Line2D([], [], color="#666666", linewidth=2, linestyle=DASHES, label="and a bump is there"))
-    handles.append(Line2D([], [], color="#666666", linewidth=1.8, linestyle=":", label="nearest label"))
-    drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles), handlelength=2, columnspacing=1.4)
-
-
 def _readable(found: Mapping[int, Mapping[int, float]]) -> dict[int, dict[int, float]]:
     """{seed: {pixels: number}}, where there is one."""
     return {
@@ -177,12 +170,6 @@ def _mean(by_seed: Mapping[int, Mapping[int, float]]) -> Curve:
     return at, level
 
 
-def _colors(table: pl.DataFrame) -> dict[int, str]:
+def _colors(table: Table) -> dict[float, str]:
     """Bright to dark with the size."""
-    sizes = sorted(table["pixels"].drop_nulls().unique().to_list())
-    shades = matplotlib.colormaps["viridis_r"](np.linspace(0.12, 0.95, max(len(sizes), 2)))
-    return {size: to_hex(shade) for size, shade in zip(sizes, shades, strict=False)}
-
-
-def _seeds(table: pl.DataFrame) -> int:
-    return table["seed"].n_unique()
+    return shades(levels(table, "pixels"), "viridis_r", (0.12, 0.95))

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from recombine.lab.rules import mean
-from recombine.lab.table import at_end
+from recombine.lab.table import Table, at_end
 from recombine.runs.bump_sets import WITH, WITHOUT
 from recombine.studies.bumps._shared.nearest_label import TRAINED
 from recombine.studies.bumps.efficiency.claims import LEVEL, Accuracy, images_needed, medians, slopes, stripes_alone
 from recombine.worlds.holdouts import SEEN
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+def numbers(table: Table) -> dict[str, float | str]:
     """Images needed at each size, in words, and what stripes alone earn."""
     alone = medians(images_needed(table, Accuracy(WITHOUT)))
     crossings = {pixels: mean(values) for pixels, values in stripes_alone(table, Accuracy(WITH)).items()}

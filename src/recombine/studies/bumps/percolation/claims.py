@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,21 @@ from recombine.instruments.bumps.label_losses import LOSS
 from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.instruments.representations.learned_maps import NEIGHBOURS, MapSettings
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_below
-from recombine.lab.rules import BySeed, Rule, above, least, less, mean, most, rank_correlation
-from recombine.lab.table import at_end, select
+from recombine.lab.rules import (
+    BySeed,
+    Rule,
+    above,
+    above_where_least,
+    combined,
+    least,
+    less,
+    mean,
+    most,
+    rank_correlation,
+)
+from recombine.lab.table import Table, at_ends, select
 from recombine.studies.bumps.percolation_theory.claims import critical_shares
 from recombine.theory.percolation.lattice import Critical, critical
-
-if TYPE_CHECKING:
-    import polars as pl
 
 THEORY = "theory"
 BLOCK, UNTRAINED, PIXELS = (
@@ -39,22 +48,19 @@ FIRST = 0.1  # the lambda from which on that is asked
 MUCH = 0.8  # the lambda from which on the narrowest bumps are learnt
 MARGIN = 0.01
 NOT_TRAINED = f"sigma = {NARROWEST:g} was not trained on such a share"
+AT_WIDTH = "least at sigma = {:g}"
+NO_WHOLE = "no width was trained on the whole lattice"
+NO_PART = f"no width from {WIDE:g} on was trained on a part of the lattice"
 NEAREST_HAS = "the nearest-label baseline has 0"
 
+CELL = ("width", "share")
 Cell = tuple[float, float]
 """Width sigma of the bumps, and share lambda of the lattice that was trained on."""
 Lines = dict[float, dict[float, BySeed]]
 """{width: {share: one value a seed}}, ascending."""
 
 
-def by_cell(table: pl.DataFrame, instrument: str, **where: Any) -> dict[Cell, BySeed]:
-    """{cell: what the instrument read at the end of training}, ascending."""
-    rows = select(table, instrument, **where).drop_nulls("value")
-    cells = rows.partition_by("width", "share", as_dict=True)
-    return {(float(w), float(s)): at_end(part, instrument) for (w, s), part in sorted(cells.items())}
-
-
-def lines(cells: dict[Cell, BySeed]) -> Lines:
+def lines(cells: Mapping[Cell, BySeed]) -> Lines:
     """The same, a line over lambda for every width."""
     found: Lines = {}
     for (width, lam), values in cells.items():
@@ -62,26 +68,31 @@ def lines(cells: dict[Cell, BySeed]) -> Lines:
     return found
 
 
-def accuracies(table: pl.DataFrame) -> dict[Cell, BySeed]:
+def accuracies(table: Table) -> Mapping[Cell, BySeed]:
     """The share of all labels whose sample is right in x and y."""
-    return by_cell(table, "darkest.both", region=ALL)
+    return at_ends(table, "darkest.both", *CELL, region=ALL)
 
 
-def untrained_labels(table: pl.DataFrame) -> dict[Cell, BySeed]:
+def untrained_labels(table: Table) -> Lines:
     """The share of the labels not trained on that are right."""
-    return by_cell(table, "darkest.both", region=NEW)
+    return lines(at_ends(table, "darkest.both", *CELL, region=NEW))
 
 
-def half_learnt(table: pl.DataFrame) -> dict[float, dict[int, Critical]]:
+def half_learnt(table: Table) -> dict[float, dict[int, Critical]]:
     """{width: {seed: the lambda from which on half of the labels not trained on are right}}"""
-    found: dict[float, dict[int, Critical]] = {}
-    for width, line in lines(untrained_labels(table)).items():
-        for seed in _shared(line.values()):
-            found.setdefault(width, {})[seed] = critical(list(line), [values[seed] for values in line.values()])
-    return found
+    return {
+        width: combined(line.values(), partial(critical, list(line))) for width, line in untrained_labels(table).items()
+    }
 
 
-def place_ratios(table: pl.DataFrame, threshold: float) -> dict[int, dict[float, float]]:
+def early_accuracies(table: Table) -> tuple[int, Lines]:
+    """The images seen at the first evaluation of training, and the accuracy there."""
+    counts = table["images_seen"].drop_nulls().unique().to_list()
+    first = min((count for count in counts if count), default=0)
+    return first, lines(at_ends(select(table, images_seen=first), "darkest.both", *CELL, region=ALL))
+
+
+def place_ratios(table: Table, threshold: float) -> dict[int, dict[float, float]]:
     """{seed: {width: lambda at which half is learnt, over the critical one}}, where the first can be read; a critical
     lambda that is never reached is taken for 1.
     """
@@ -94,22 +105,17 @@ def place_ratios(table: pl.DataFrame, threshold: float) -> dict[int, dict[float,
     return found
 
 
-def learnt_when_all_is_seen(table: pl.DataFrame) -> Judgement:
-    """Accuracy when trained on the whole lattice, at the width where that is least."""
-    whole = {width: values for (width, lam), values in accuracies(table).items() if lam == 1}
-    return _above_at_least(whole, 0.9, "no width was trained on the whole lattice")
+def whole_lattice(table: Table) -> dict[Any, BySeed]:
+    """Accuracy when trained on the whole lattice, by width."""
+    return {width: values for (width, lam), values in accuracies(table).items() if lam == 1}
 
 
-def wider_is_better(table: pl.DataFrame) -> Judgement:
+def wider_is_better(table: Table) -> Judgement:
     """What the next wider bump gains, the mean over lambda below 1, at the step of width where that is least."""
     found = lines(accuracies(table))
-    shared = set.intersection(*map(set, found.values())) - {1.0} if found else set()
-    seeds = _shared([line[lam] for line in found.values() for lam in shared])
-    means = {
-        width: {seed: float(np.mean([line[lam][seed] for lam in sorted(shared)])) for seed in seeds}
-        for width, line in found.items()
-    }
-    if len(means) < 2 or not seeds:
+    shared = sorted(set.intersection(*map(set, found.values())) - {1.0}) if found else []
+    means = {width: combined((line[lam] for lam in shared), mean_of) for width, line in found.items()}
+    if len(means) < 2 or not all(means.values()):
         raise NotMeasured("two widths with the same lambdas and seeds are needed")
     steps = {f"{narrow:g} to {wide:g}": less(means[wide], means[narrow]) for narrow, wide in pairwise(means)}
     every = ", ".join(f"{width:g}: {mean(values):.2f}" for width, values in means.items())
@@ -117,31 +123,29 @@ def wider_is_better(table: pl.DataFrame) -> Judgement:
     return judge_above(list(steps[step].values()), 0.0, f"from {step}; accuracy over lambda {every}")
 
 
-def above_the_line(table: pl.DataFrame) -> Judgement:
-    """Accuracy less lambda at the width from 0.5 on and the lambda where that is least."""
-    gains = {
+def above_the_line(table: Table) -> dict[Any, BySeed]:
+    """Accuracy less lambda for each width from 0.5 on and each lambda."""
+    return {
         f"{width:g}, lambda = {lam:g}": {seed: value - lam for seed, value in values.items()}
         for (width, lam), values in accuracies(table).items()
         if width >= WIDE and FIRST <= lam < 1
     }
-    return _above_at_least(gains, MARGIN, f"no width from {WIDE:g} on was trained on a part of the lattice")
 
 
-def narrow_needs_much(table: pl.DataFrame) -> Judgement:
+def narrow_needs_much(table: Table) -> Judgement:
     """Of the narrowest bumps, the share of labels not trained on that are right below lambda 0.8, where it is most."""
-    found = {lam: values for lam, values in _narrowest(table).items() if lam < MUCH}
+    found = {lam: values for lam, values in untrained_labels(table).get(NARROWEST, {}).items() if lam < MUCH}
     lam = most(found, NOT_TRAINED)
     return judge_below(list(found[lam].values()), 0.5, f"most at lambda = {lam:g}; {NEAREST_HAS}")
 
 
-def much_is_enough(table: pl.DataFrame) -> Judgement:
-    """And from 0.8 on, where it is least."""
-    found = {lam: values for lam, values in _narrowest(table).items() if lam >= MUCH}
-    lam = least(found, NOT_TRAINED)
-    return judge_above(list(found[lam].values()), 0.5, f"least at lambda = {lam:g}; {NEAREST_HAS}")
+def much_is_enough(table: Table) -> dict[Any, BySeed]:
+    """And for each lambda from 0.8 on."""
+    found = untrained_labels(table).get(NARROWEST, {})
+    return {lam: values for lam, values in found.items() if lam >= MUCH}
 
 
-def order_correlation(table: pl.DataFrame) -> BySeed:
+def order_correlation(table: Table) -> BySeed:
     """The rank correlation over widths of the lambda at which half is learnt with the critical one of theory."""
     learnt, theory = half_learnt(table), critical_shares(table, THEORY)
     found = {}
@@ -158,7 +162,7 @@ def follows_in_place(threshold: float) -> Rule:
     set never hangs together the critical lambda counts as 1, the least that it can be.
     """
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         ratios = place_ratios(table, threshold)
         worst = {seed: max(abs(math.log2(ratio)) for ratio in own.values()) for seed, own in ratios.items()}
         if not worst:
@@ -170,37 +174,33 @@ def follows_in_place(threshold: float) -> Rule:
     return judge
 
 
-def losses(table: pl.DataFrame, labels: str) -> dict[Cell, BySeed]:
+def losses(table: Table, labels: str) -> Lines:
     """The loss at the end of "known" or "new" labels."""
-    return by_cell(table, LOSS, region=labels)
+    return lines(at_ends(table, LOSS, *CELL, region=labels))
 
 
-def neighbour_shares(table: pl.DataFrame, of: dict[str, Any] = BLOCK) -> dict[Cell, BySeed]:
+def neighbour_shares(table: Table, of: dict[str, Any] = BLOCK) -> Mapping[Cell, BySeed]:
     """The share of neighbours in the trained block, the untrained one or pixels."""
-    return by_cell(table, NEIGHBOURS, **of)
+    return at_ends(table, NEIGHBOURS, *CELL, **of)
 
 
 def grows_linearly(labels: str) -> Rule:
     """The correlation of loss with lambda, at the width where it is least."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
-        found = {}
-        for width, line in lines(losses(table, labels)).items():
-            if len(line) > 2:
-                found[width] = {
-                    seed: _correlation(list(line), [values[seed] for values in line.values()])
-                    for seed in _shared(line.values())
-                }
-        every = ", ".join(f"{width:g}: {mean(values):.2f}" for width, values in found.items())
-        return _above_at_least(found, 0.9, "three lambdas of a width are needed", f"; {every}")
+    def found(table: Table) -> dict[float, BySeed]:
+        own = {width: line for width, line in losses(table, labels).items() if len(line) > 2}
+        return {width: combined(line.values(), partial(_correlation, list(line))) for width, line in own.items()}
 
-    return judge
+    def every(table: Table) -> str:
+        return "; " + ", ".join(f"{width:g}: {mean(values):.2f}" for width, values in found(table).items())
+
+    return above_where_least(found, 0.9, AT_WIDTH, "three lambdas of a width are needed", every)
 
 
 def more_rigid(across: int) -> Rule:
     """The share of neighbours at the most data less that at the least, mean over widths; or of widths alike."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         cells = neighbour_shares(table)
         ends = sorted({cell[across] for cell in cells})
         other = sorted({cell[1 - across] for cell in cells})
@@ -208,45 +208,36 @@ def more_rigid(across: int) -> Rule:
         whole = [(low, high) for low, high in pairs if low in cells and high in cells]
         if len(ends) < 2 or not whole:
             raise NotMeasured("maps at two ends are needed")
-        seeds = _shared([cells[cell] for pair in whole for cell in pair])
-        gain = [float(np.mean([cells[high][seed] - cells[low][seed] for low, high in whole])) for seed in seeds]
+        gain = combined((less(cells[high], cells[low]) for low, high in whole), mean_of)
         lows, highs = (np.mean([mean(cells[pair[i]]) for pair in whole]) for i in (0, 1))
-        return judge_above(gain, 0.0, f"{lows:.2f} at {ends[0]:g}, {highs:.2f} at {ends[-1]:g}")
+        return judge_above(list(gain.values()), 0.0, f"{lows:.2f} at {ends[0]:g}, {highs:.2f} at {ends[-1]:g}")
 
     return judge
 
 
-def learned_sheet(table: pl.DataFrame) -> Judgement:
-    """The share of neighbours less that of the untrained block, trained on the whole lattice, where it is least."""
-    cells, fresh, pixels = (neighbour_shares(table, of) for of in (BLOCK, UNTRAINED, PIXELS))
-    gains = {
+def beyond_untrained(table: Table) -> dict[float, BySeed]:
+    """{width: the share of neighbours less that of the untrained block}, trained on the whole lattice."""
+    cells, fresh = neighbour_shares(table), neighbour_shares(table, UNTRAINED)
+    return {
         width: less(values, fresh[width, lam])
         for (width, lam), values in cells.items()
         if lam == 1 and fresh.get((width, lam), {}).keys() & values.keys()
     }
+
+
+def shares_beside(table: Table) -> str:
+    """The share of neighbours of each width in the block, the untrained one and pixels, in words."""
+    cells, fresh, pixels = (neighbour_shares(table, of) for of in (BLOCK, UNTRAINED, PIXELS))
     each = ", ".join(
         f"{w:g}: {mean(cells[w, 1.0]):.2f} ({mean(fresh[w, 1.0]):.2f}, {mean(pixels.get((w, 1.0), {})):.2f})"
-        for w in gains
+        for w in beyond_untrained(table)
     )
-    missing = "no width was trained on the whole lattice"
-    return _above_at_least(gains, 0.0, missing, f"; block (untrained, pixels): {each}")
+    return f"; block (untrained, pixels): {each}"
 
 
-def _above_at_least(found: Mapping[Any, BySeed], bound: float, missing: str, beside: str = "") -> Judgement:
-    """The judgement of "above", for the width that has the least."""
-    width = least(found, missing)
-    said = width if isinstance(width, str) else f"{width:g}"
-    return judge_above(list(found[width].values()), bound, f"least at sigma = {said}{beside}")
-
-
-def _narrowest(table: pl.DataFrame) -> dict[float, BySeed]:
-    return lines(untrained_labels(table)).get(NARROWEST, {})
-
-
-def _shared(values: Any) -> list[int]:
-    """The seeds that all of these have."""
-    found = [set(each) for each in values]
-    return sorted(set.intersection(*found)) if found else []
+def mean_of(values: list[float]) -> float:
+    """Their mean."""
+    return float(np.mean(values))
 
 
 def _correlation(lams: list[float], curve: list[float]) -> float:
@@ -261,16 +252,19 @@ def _rank(found: Critical) -> float:
 NO_NUMBER = "Fig 6e, no number in the text"
 CLAIMS = (
     Claim("PC0", "Every width is learnt when trained on the whole lattice (accuracy where it is least)",
-          "not asked (above 0.9); without it the others say little", learnt_when_all_is_seen, check=True),
+          "not asked (above 0.9); without it the others say little",
+          above_where_least(whole_lattice, 0.9, AT_WIDTH, NO_WHOLE), check=True),
     Claim("PC1", "At the same lambda wider bumps are learnt better (gain of the next width, mean over lambda, least)",
           "Fig 6e: ordered in sigma (above 0)", wider_is_better),
     Claim("PC2", "From sigma = 0.5 on accuracy is above lambda, the score of the nearest-label baseline (difference "
-          "where least)", f"{NO_NUMBER} (above 0.01)", above_the_line),
+          "where least)", f"{NO_NUMBER} (above 0.01)",
+          above_where_least(above_the_line, MARGIN, "least at sigma = {}", NO_PART)),
     Claim("PC3", "Bumps of sigma = 0.1 are not learnt below lambda = 0.8 (share of labels not trained on that are "
           "right, where most are)", "learnt at 0.8 to 0.9 only (below 0.5)", narrow_needs_much),
     Claim("PC3b", "They are learnt from lambda = 0.8 on (share of labels not trained on that are right, where fewest "
           "are)", "learnt at 0.8 to 0.9 (above 0.5); the nearest-label baseline has 0.8 to 0.9 of all labels right and "
-          "none of these", much_is_enough),
+          "none of these",
+          above_where_least(much_is_enough, 0.5, "least at lambda = {:g}", NOT_TRAINED, f"; {NEAREST_HAS}")),
     Claim("PC4", "The lambda at which half of the labels not trained on are right is ordered as the critical lambda of "
           "percolation (rank correlation over widths)", "learning follows percolation (above 0.8)",
           above(order_correlation, 0.8, "any order in sigma would do: theory has the same one at every threshold")),
@@ -288,5 +282,5 @@ CLAIMS = (
           "lambda)", "Fig 15: less rigid with smaller sigma (above 0)", more_rigid(0)),
     Claim("PC7n", "Trained on the whole lattice it is more of a sheet than in the untrained block (difference at the "
           "width where it is least)", "not asked: labels enter every block, so an untrained one has a map too "
-          "(above 0)", learned_sheet, check=True),
+          "(above 0)", above_where_least(beyond_untrained, 0.0, AT_WIDTH, NO_WHOLE, shares_beside), check=True),
 )  # fmt: skip

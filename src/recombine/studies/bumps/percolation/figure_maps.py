@@ -5,34 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from recombine.instruments.bumps.label_losses import LOSS
 from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.lab.report.kit.curves import band_caption, draw_mean
 from recombine.lab.report.kit.maps import draw_map, places_of
-from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
+from recombine.lab.report.kit.ordered import put_legend, shades
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import empty_figure, empty_panel, put_caption
 from recombine.lab.rules import mean
-from recombine.studies.bumps.percolation.claims import THEORY, UNTRAINED, Lines, lines, losses, neighbour_shares
-from recombine.studies.bumps.percolation_theory.figures import width_colors
+from recombine.lab.table import Table, select
+from recombine.studies.bumps.percolation.claims import UNTRAINED, Lines, lines, losses, neighbour_shares
+from recombine.studies.bumps.percolation_theory.figures import named_widths
 
 Panel = tuple[str, str, dict[str, Lines]]
 """Title, y label, and {line style: lines}."""
 
 
-def maps(table: pl.DataFrame) -> Figure:
+def maps(table: Table) -> Figure:
     """A panel for each width and lambda, one seed."""
     cells = neighbour_shares(table)
     widths, lams = sorted({width for width, _ in cells}, reverse=True), sorted({lam for _, lam in cells})
-    with house_style():
-        drawn = Figure(figsize=(2.3 * max(len(lams), 3) + 0.6, 2.4 * max(len(widths), 1) + 1.6), layout="constrained")
-        if not cells:
-            empty_panel(drawn.subplots(), "not measured: any map")
-            return drawn
-        seed = min(seed for own in cells.values() for seed in own)
-        panels = drawn.subplots(len(widths), len(lams), squeeze=False)
+    if not cells:
+        return empty_figure("not measured: any map")
+    seed, size = min(set().union(*cells.values())), (2.3 * max(len(lams), 3) + 0.6, 2.4 * len(widths) + 1.6)
+    with new_figure(*size, len(widths), len(lams), share_y=False) as (drawn, panels):
         for row, width in enumerate(widths):
             for column, lam in enumerate(lams):
                 axes = panels[row][column]
@@ -54,34 +53,32 @@ def maps(table: pl.DataFrame) -> Figure:
     return drawn
 
 
-def losses_over_share(table: pl.DataFrame) -> Figure:
+def losses_over_share(table: Table) -> Figure:
     """Loss of labels trained on and not, and the share of neighbours."""
-    known, new, shares = lines(losses(table, KNOWN)), lines(losses(table, NEW)), lines(neighbour_shares(table))
+    known, new, rigid = losses(table, KNOWN), losses(table, NEW), lines(neighbour_shares(table))
     fresh = lines(neighbour_shares(table, UNTRAINED))
     error = "mean squared error of the noise"
     panels: tuple[Panel, ...] = (
         (f"a   Trained labels: {_growth(known)}", error, {"-": known}),
         (f"b   Other labels: {_growth(new)}", error, {"-": new}),
-        (f"c   Neighbours: {_growth(shares)}", "share of neighbours", {"-": shares, ":": fresh}),
+        (f"c   Neighbours: {_growth(rigid)}", "share of neighbours", {"-": rigid, ":": fresh}),
     )
-    colors = width_colors(sorted(known.keys() | shares.keys()))
-    with house_style():
-        drawn = Figure(figsize=(19, 7), layout="constrained")
-        for axes, (title, label, series) in zip(drawn.subplots(1, 3), panels, strict=True):
+    colors = shades(sorted(known.keys() | rigid.keys()))
+    with new_figure(19, 7, 1, 3, share_y=False) as (drawn, [row]):
+        for axes, (title, label, series) in zip(row, panels, strict=True):
             axes.set_title(title)
             for style, found in series.items():
                 draw_lines(axes, found, colors, style)
             axes.set_ylabel(label)
         axes.set_ylim(0, 1.03)
-        handles = [Line2D([], [], color=c, linewidth=3, label=f"$\\sigma$ = {w:g}") for w, c in colors.items()]
-        handles.append(Line2D([], [], color="#333333", linewidth=2, linestyle=":", label="untrained block"))
-        drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+        untrained = {"color": "#333333", "linewidth": 2, "linestyle": ":"}
+        put_legend(drawn, named_widths(colors, 3) | {"untrained block": untrained})
         put_caption(
             drawn,
             "At the end of training. Titles: from the smallest to the largest lambda, mean over widths. (a, b) Mean "
             "over labels and quantiles of the training noise. (c) Of as many nearest places in the block as a place "
             "has neighbours on the grid, those that are its neighbours; dotted: the same block before training.",
-            band_caption(table.filter(pl.col("arm") != THEORY)["seed"].n_unique()),
+            band_caption(select(table, LOSS)["seed"].n_unique()),
         )
     return drawn
 

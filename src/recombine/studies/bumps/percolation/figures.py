@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from recombine.instruments.bumps.evaluation import ALL
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, count_text
 from recombine.lab.report.kit.curves import band_caption
+from recombine.lab.report.kit.ordered import put_legend, shades
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
-from recombine.lab.rules import BySeed
+from recombine.lab.rules import mean, median
+from recombine.lab.table import Table
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.percolation.claims import (
     THEORY,
@@ -23,21 +23,21 @@ from recombine.studies.bumps.percolation.claims import (
     Cell,
     Lines,
     accuracies,
-    by_cell,
+    early_accuracies,
     half_learnt,
     lines,
     untrained_labels,
 )
 from recombine.studies.bumps.percolation.figure_maps import draw_lines, losses_over_share, maps
 from recombine.studies.bumps.percolation_theory.claims import critical_shares
-from recombine.studies.bumps.percolation_theory.figures import width_colors
+from recombine.studies.bumps.percolation_theory.figures import named_widths
 from recombine.worlds.holdouts import nested_order
 
 MARKERS = dict(zip(THRESHOLDS, ("v", "^"), strict=True))
 SIDE = 9.0  # px of a bump that are shown
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Fig 6e beside the nearest-label baseline and the critical lambdas; Figs 6d and 14a; Fig 15; Fig 14c."""
     return {
         "figure": Drawing(
@@ -51,27 +51,20 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     }
 
 
-def figure(table: pl.DataFrame) -> Figure:
+def figure(table: Table) -> Figure:
     """Accuracy over lambda, that of labels not trained on, learnt against critical lambda, and early accuracy."""
     cells = accuracies(table)
-    colors = width_colors(sorted({width for width, _ in cells}))
-    with house_style():
-        drawn = Figure(figsize=(15.5, 13.6), layout="constrained")
-        (every, new), (place, early) = drawn.subplots(2, 2)
+    colors = shades(sorted({width for width, _ in cells}))
+    with new_figure(15.5, 13.6, 2, 2, share_y=False) as (drawn, ((every, new), (place, early))):
         _draw_accuracy(every, lines(cells), colors)
         _draw_new(new, table, colors)
         _draw_place(place, table, colors)
         _draw_early(early, table, colors)
-        handles = [
-            Line2D([], [], color=color, linewidth=3.5, label=f"$\\sigma$ = {w:g}") for w, color in colors.items()
-        ]
-        handles.append(Line2D([], [], color=INK, linewidth=2, linestyle="--", label="nearest label"))
-        handles += [
-            Line2D([], [], color="#666666", marker=marker, markersize=10, linestyle="none",
-                   label=f"percolates, threshold {threshold:g}")
-            for threshold, marker in MARKERS.items()
-        ]  # fmt: skip
-        drawn.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=1.9, columnspacing=1.4)
+        marks = named_widths(colors) | {"nearest label": {"color": INK, "linewidth": 2, "linestyle": "--"}}
+        for threshold, marker in MARKERS.items():
+            mark = {"color": "#666666", "marker": marker, "markersize": 10, "linestyle": "none"}
+            marks[f"percolates, threshold {threshold:g}"] = mark
+        put_legend(drawn, marks, ncols=4, handlelength=1.9, columnspacing=1.4)
         put_caption(
             drawn,
             "(a) Share of all labels whose sample is right in x and y, by the darkest pixel, at the end of training. "
@@ -79,19 +72,19 @@ def figure(table: pl.DataFrame) -> Figure:
             "(median), none where half never or always hangs together. (c) Where b passes one half, over the critical "
             "lambda; a mark a seed, on the line if theory is right, dotted: a factor of two. (d) As a, at the first "
             "evaluation.",
-            band_caption(_seeds(cells)),
+            band_caption(len(set().union(*cells.values()))),
         )
     return drawn
 
 
-def sets(table: pl.DataFrame, config: BumpsRun) -> Figure:
+def sets(table: Table, config: BumpsRun) -> Figure:
     """Figs 6d and 14a: one bump of each width, and which labels the training sets of the first data seed have."""
     cells = accuracies(table)
     widths, lams = sorted({width for width, _ in cells}), sorted({lam for _, lam in cells if lam < 1})
     with house_style():
         drawn = Figure(figsize=(13, 6.6), layout="constrained")
         top, bottom = drawn.subplots(2, 1, height_ratios=(1, 1.3))
-        side, colors = int(min(SIDE, config.world.pixels)), width_colors(widths)
+        side, colors = int(min(SIDE, config.world.pixels)), shades(widths)
         tiles = {f"$\\sigma$ = {width:g}": (_bump(config, width, side), color) for width, color in colors.items()}
         _draw_tiles(top, tiles, "a   One bump of each width (Fig 6d)")
         shown = lams[:: max(1, len(lams) // 4)][:4]
@@ -111,8 +104,8 @@ def _draw_accuracy(axes: Axes, found: Lines, colors: dict[float, str]) -> None:
     return accuracy_axis(axes)
 
 
-def _draw_new(axes: Axes, table: pl.DataFrame, colors: dict[float, str]) -> None:
-    found = lines(untrained_labels(table))
+def _draw_new(axes: Axes, table: Table, colors: dict[float, str]) -> None:
+    found = untrained_labels(table)
     if not found:
         return empty_panel(axes, "not measured: accuracy on a part of the lattice")
     draw_lines(axes, found, colors)
@@ -137,7 +130,7 @@ def _draw_new(axes: Axes, table: pl.DataFrame, colors: dict[float, str]) -> None
     return None
 
 
-def _draw_place(axes: Axes, table: pl.DataFrame, colors: dict[float, str]) -> None:
+def _draw_place(axes: Axes, table: Table, colors: dict[float, str]) -> None:
     theory, points = critical_shares(table, THEORY), []
     for width, own in half_learnt(table).items():
         for seed, found in own.items():
@@ -163,17 +156,14 @@ def _draw_place(axes: Axes, table: pl.DataFrame, colors: dict[float, str]) -> No
     return None
 
 
-def _draw_early(axes: Axes, table: pl.DataFrame, colors: dict[float, str]) -> None:
-    trained = table.filter(pl.col("images_seen") > 0)
-    if trained.is_empty():
+def _draw_early(axes: Axes, table: Table, colors: dict[float, str]) -> None:
+    first, found = early_accuracies(table)
+    if not found:
         return empty_panel(axes, "not measured: accuracy at the first evaluation")
-    first = int(trained["images_seen"].to_numpy().min())
-    cells = by_cell(trained.filter(pl.col("images_seen") == first), "darkest.both", region=ALL)
-    found = lines(cells)
     draw_lines(axes, found, colors)
     axes.set_xlim(0, 1.01)
     accuracy_axis(axes)
-    whole = [float(np.mean(list(line[1.0].values()))) for line in found.values() if 1.0 in line]
+    whole = [mean(line[1.0]) for line in found.values() if 1.0 in line]
     spread = f": {whole[0]:.2f} to {whole[-1]:.2f} at $\\lambda$ = 1" if whole else ""
     axes.set_title(f"d   After {count_text(first)} images{spread}")
     return None
@@ -209,9 +199,9 @@ def _training_set(config: BumpsRun, lam: float) -> np.ndarray:
     return seen.reshape(side, side).T
 
 
-def _critical(table: pl.DataFrame) -> dict[Cell, float]:
+def _critical(table: Table) -> dict[Cell, float]:
     """{(width, threshold): critical lambda, the median over the orders of the training sets}, where there is one."""
-    found = {cell: float(np.median(list(own.values()))) for cell, own in critical_shares(table, THEORY).items()}
+    found = {cell: median(own) for cell, own in critical_shares(table, THEORY).items()}
     return {cell: value for cell, value in found.items() if cell[1] in THRESHOLDS and 0 < value <= 1}
 
 
@@ -219,7 +209,3 @@ def _lambda_ticks(axis: Axis) -> None:
     axis.set_ticks([0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0])
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())
-
-
-def _seeds(cells: dict[Cell, BySeed]) -> int:
-    return len(set().union(*cells.values())) if cells else 0

@@ -9,17 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, verdict_within
 from recombine.lab.rules import Measure, Rule, above, difference, final, in_every_seed, least, less, mean
-from recombine.lab.table import Curve, curves, select
+from recombine.lab.table import Curve, Table, curves, select
 from recombine.theory.percolation.lattice import Critical, critical, critical_interval
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ON, BETWEEN = "on-pixels", "between-pixels"
 Cell = tuple[float, float]
@@ -33,7 +29,7 @@ DISKS = 4.512  # z lambda_c of overlapping disks in the plane, which the paper t
 FINITE = 0.03  # how far half of a lattice of 32 x 32 may be from that
 
 
-def critical_shares(table: pl.DataFrame, arm: str = ON) -> dict[Cell, dict[int, float]]:
+def critical_shares(table: Table, arm: str = ON) -> dict[Cell, dict[int, float]]:
     """{cell: {order: critical lambda}}, ascending; infinite if half is never held, 0 if always from 3 sites on."""
     found: dict[Cell, dict[int, float]] = {}
     rows = select(table, ["percolates", "critical"], arm=arm).drop_nulls("value").sort("width", "threshold", "seed")
@@ -48,18 +44,18 @@ def critical_shares(table: pl.DataFrame, arm: str = ON) -> dict[Cell, dict[int, 
     return found
 
 
-def neighbours_of(table: pl.DataFrame, arm: str = ON) -> dict[Cell, int]:
+def neighbours_of(table: Table, arm: str = ON) -> dict[Cell, int]:
     """{cell: z, how many others a bump in the middle of the lattice is linked to}"""
     rows = select(table, "linked neighbours", arm=arm).select("width", "threshold", "value").unique(maintain_order=True)
     return {(width, threshold): round(z) for width, threshold, z in rows.iter_rows()}
 
 
-def curves_of(table: pl.DataFrame, cell: Cell) -> list[Curve]:
+def curves_of(table: Table, cell: Cell) -> list[Curve]:
     """The largest component over lambda, a curve for every order."""
     return list(curves(table, "largest", over="share", arm=ON, width=cell[0], threshold=cell[1]).values())
 
 
-def critical_of_mean(table: pl.DataFrame, cell: Cell) -> tuple[Critical, tuple[float, float], int]:
+def critical_of_mean(table: Table, cell: Cell) -> tuple[Critical, tuple[float, float], int]:
     """The critical lambda of the mean curve over orders, its bootstrap interval, and how many orders those are."""
     found = curves_of(table, cell)
     if not found:
@@ -68,7 +64,7 @@ def critical_of_mean(table: pl.DataFrame, cell: Cell) -> tuple[Critical, tuple[f
     return critical(lams, largest.mean(0)), critical_interval(lams, largest), len(largest)
 
 
-def wider_earlier(table: pl.DataFrame) -> Judgement:
+def wider_earlier(table: Table) -> Judgement:
     """How much earlier the next wider bump percolates, at the step between two widths where that is least."""
     halves = {
         width: {seed: min(value, 1.0) for seed, value in own.items()}  # never counts as 1
@@ -83,7 +79,7 @@ def wider_earlier(table: pl.DataFrame) -> Judgement:
     return judge_above(list(steps[step].values()), 0, f"from {step}; all, on average: {means}")
 
 
-def later_with_threshold(table: pl.DataFrame) -> dict[int, float]:
+def later_with_threshold(table: Table) -> dict[int, float]:
     """{order: whether no larger threshold is earlier at any width, and the largest is later than the smallest}"""
     widths, thresholds, orders = _by_order(table)
     if len(thresholds) < 2:
@@ -97,7 +93,7 @@ def later_with_threshold(table: pl.DataFrame) -> dict[int, float]:
     return {seed: later(own) for seed, own in orders.items()}
 
 
-def lost_with_threshold(table: pl.DataFrame) -> dict[int, float]:
+def lost_with_threshold(table: Table) -> dict[int, float]:
     """{order: whether widths 0.2 and 0.3 percolate at the smallest threshold and not at the largest}"""
     _, thresholds, orders = _by_order(table)
     needed = [(width, threshold) for width in (0.2, 0.3) for threshold in (thresholds[:1] + thresholds[-1:])]
@@ -112,13 +108,13 @@ def lost_with_threshold(table: pl.DataFrame) -> dict[int, float]:
 def never(width: float, arm: str) -> Rule:
     """This width percolates in no order, at any threshold."""
 
-    def found(table: pl.DataFrame) -> dict[int, float]:
+    def found(table: Table) -> dict[int, float]:
         own = [values for cell, values in critical_shares(table, arm).items() if cell[0] == width]
         if not own:
             raise NotMeasured(f"width {width:g} was not counted {arm}")
         return {seed: all(values.get(seed) == math.inf for values in own) for seed in set().union(*own)}
 
-    def neighbours(table: pl.DataFrame) -> str:
+    def neighbours(table: Table) -> str:
         counts = {z for cell, z in neighbours_of(table, arm).items() if cell[0] == width}
         return f"neighbours: {', '.join(map(str, sorted(counts)))}"
 
@@ -133,7 +129,7 @@ def half_at(width: float, threshold: float) -> Measure:
 def half_of_mean(cell: Cell, low: float, high: float) -> Rule:
     """The mean curve over orders reaches one half between these two lambdas."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         found, interval, n = critical_of_mean(table, cell)
         why = {"never": ": half is never held", "below": ": half is held from the first lambda on", "crosses": ""}
         note = f"width {cell[0]:g}, threshold {cell[1]:g}{why[found.outcome]}"
@@ -146,7 +142,7 @@ def half_of_mean(cell: Cell, low: float, high: float) -> Rule:
 def site_percolation(z: int) -> Rule:
     """With z neighbours half hangs together where an infinite lattice percolates."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         cells = [cell for cell, count in neighbours_of(table).items() if count == z]
         if not cells:
             raise NotMeasured(f"no width and threshold has {z} neighbours")
@@ -160,7 +156,7 @@ def overlap_beyond_one(arm: str) -> Rule:
     return above(final("overlap", arm=arm, width=0.3, offset=0.5), 1, "nothing is random here: all seeds agree")
 
 
-def _by_order(table: pl.DataFrame) -> tuple[list[float], list[float], dict[int, dict[Cell, float]]]:
+def _by_order(table: Table) -> tuple[list[float], list[float], dict[int, dict[Cell, float]]]:
     """Widths, thresholds, and {order: {cell: critical lambda}}."""
     found = critical_shares(table)
     orders: dict[int, dict[Cell, float]] = {}

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
-import matplotlib
 import numpy as np
-import polars as pl
 import torch
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import Normal, Stroke
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import draw_mean
+from recombine.lab.report.kit.ordered import put_legend, shades
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.table import Table, select
 from recombine.runs.bump_percolation import PercolationConfig
 from recombine.studies.bumps.percolation_theory.claims import (
     CHOSEN,
@@ -30,13 +30,15 @@ from recombine.studies.bumps.percolation_theory.claims import (
 )
 from recombine.theory.percolation.lattice import overlap
 
+SHELLS: dict[str, Any] = {"color": INK, "marker": "D", "markerfacecolor": "none"}
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 FARTHEST = 4.0  # px
 BETWEEN_DASHES = (0, (4, 1.6))
 ROOM = 0.09  # between two names on curves, in lambda
 LARGER = 0.05  # the threshold of Fig 14b
 
 
-def draw(table: pl.DataFrame, config: PercolationConfig) -> dict[str, Drawing]:
+def draw(table: Table, config: PercolationConfig) -> dict[str, Drawing]:
     """Figs 6b, 6c and 14b with the collapse over neighbours; Fig 13."""
     return {
         "figure": Drawing(
@@ -47,21 +49,17 @@ def draw(table: pl.DataFrame, config: PercolationConfig) -> dict[str, Drawing]:
     }
 
 
-def figure(table: pl.DataFrame, pixels: int) -> Figure:
+def figure(table: Table, pixels: int) -> Figure:
     """Figs 6b, 6c and 14b, and the critical lambda of all widths and thresholds over their neighbours."""
     widths, _ = _axes_of(table)
-    with house_style():
-        drawn = Figure(figsize=(15, 12.6), layout="constrained")
-        panels = drawn.subplots(2, 2)
+    with new_figure(15, 12.6, 2, 2, share_y=False) as (drawn, panels):
         _draw_overlap(panels[0, 0], widths, pixels)
-        for axes, threshold, letter, shown in (
-            (panels[0, 1], CHOSEN, "b", "Fig 6c"),
-            (panels[1, 0], LARGER, "c", "Fig 14b"),
-        ):
+        shown_at = ((panels[0, 1], CHOSEN, "b", "Fig 6c"), (panels[1, 0], LARGER, "c", "Fig 14b"))
+        for axes, threshold, letter, shown in shown_at:
             _draw_largest(axes, table, threshold)
             axes.set_title(f"{letter}   {_first_half(table, 0.3, threshold)} ({shown})")
         _draw_collapse(panels[1, 1], table)
-        _legend(drawn, widths)
+        put_legend(drawn, named_widths(shades(widths)), handlelength=1.4, columnspacing=1.2)
         put_caption(
             drawn,
             "(a) Overlap of two bumps; dashed: the centre of the first is between two pixels along x. Sites of the "
@@ -74,7 +72,7 @@ def figure(table: pl.DataFrame, pixels: int) -> Figure:
     return drawn
 
 
-def thresholds(table: pl.DataFrame, pixels: int) -> Figure:
+def thresholds(table: Table, pixels: int) -> Figure:
     """Fig 13: a panel for each threshold that `figure` does not show."""
     widths, levels = _axes_of(table)
     levels = [level for level in levels if level not in (CHOSEN, LARGER)]
@@ -89,7 +87,7 @@ def thresholds(table: pl.DataFrame, pixels: int) -> Figure:
             _draw_largest(axes, table, threshold)
             axes.set_title(f"{letter}   Threshold {threshold:g}: {_who_never(table, threshold)}")
             axes.label_outer()
-        _legend(drawn, widths)
+        put_legend(drawn, named_widths(shades(widths)), handlelength=1.4, columnspacing=1.2)
         put_caption(
             drawn,
             "Largest linked component as a share of the sites taken, the first lambda of a random order. Thin: one "
@@ -100,13 +98,12 @@ def thresholds(table: pl.DataFrame, pixels: int) -> Figure:
     return drawn
 
 
-def width_colors(widths: Sequence[float]) -> dict[float, str]:
-    """Dark to bright with the width: it is an order, not a set of names."""
-    shades = matplotlib.colormaps["plasma"](np.linspace(0.02, 0.88, max(len(widths), 2)))
-    return {width: to_hex(shade) for width, shade in zip(widths, shades, strict=False)}
+def named_widths(colors: Mapping[float, str], width: float = 3.5) -> dict[str, dict[str, Any]]:
+    """Marks of a legend, dark to bright with the width of the bumps."""
+    return {f"$\\sigma$ = {sigma:g}": {"color": color, "linewidth": width} for sigma, color in colors.items()}
 
 
-def _first_half(table: pl.DataFrame, width: float, threshold: float) -> str:
+def _first_half(table: Table, width: float, threshold: float) -> str:
     if (width, threshold) not in neighbours_of(table):
         return f"Threshold {threshold:g}"
     found = critical_of_mean(table, (width, threshold))[0]
@@ -114,13 +111,13 @@ def _first_half(table: pl.DataFrame, width: float, threshold: float) -> str:
     return f"$\\sigma$ = {width:g} percolates {where}"
 
 
-def _axes_of(table: pl.DataFrame) -> tuple[list[float], list[float]]:
+def _axes_of(table: Table) -> tuple[list[float], list[float]]:
     """Widths and thresholds of the lattice on pixels, ascending."""
     cells = neighbours_of(table)
     return sorted({width for width, _ in cells}), sorted({threshold for _, threshold in cells})
 
 
-def _who_never(table: pl.DataFrame, threshold: float) -> str:
+def _who_never(table: Table, threshold: float) -> str:
     """Which widths percolate in no order at this threshold, in words."""
     never = [
         f"{width:g}"
@@ -139,7 +136,7 @@ def _draw_overlap(axes: Axes, widths: list[float], pixels: int) -> None:
         place = torch.full((len(offset), 2), float(pixels // 2), dtype=torch.float64)
         place[:, 0] = reference
         moved = place + torch.stack([offset, torch.zeros_like(offset)], 1)
-        for width, color in width_colors(widths).items():
+        for width, color in shades(widths).items():
             values = overlap(place, moved, width, pixels).numpy()
             axes.plot(offset.numpy(), values, color=color, linewidth=2.6 if dashes == "-" else 1.9, linestyle=dashes)
             most = max(most, float(values.max()))
@@ -150,25 +147,22 @@ def _draw_overlap(axes: Axes, widths: list[float], pixels: int) -> None:
         axes.axhline(threshold, color=FAINT, linestyle=":", linewidth=1.6, zorder=1)
         axes.text(0.03, 1.08 * threshold, f"{threshold:g}", color="#777777", fontsize=12, va="bottom")
     axes.axhline(1, color=INK, linewidth=1.0, zorder=1)
-    axes.set_yscale("log")
-    axes.set_ylim(1e-3, 40)
-    axes.set_xlim(0, FARTHEST)
-    axes.set_xlabel("distance along x, in pixels")
-    axes.set_ylabel("overlap")
+    axes.set(yscale="log", ylim=(1e-3, 40), xlim=(0, FARTHEST), xlabel="distance along x, in pixels", ylabel="overlap")
     axes.set_title(f"a   Between pixels the overlap reaches {most:.0f} (Fig 6b)")
-    styles = [Line2D([], [], color=INK, linewidth=2.4, linestyle=kind) for kind in ("-", BETWEEN_DASHES)]
-    axes.legend(styles, ["centred on a pixel", "centred between pixels"], loc="upper right", handlelength=3)
+    styles = {"centred on a pixel": "-", "centred between pixels": BETWEEN_DASHES}
+    marks = {name: {"color": INK, "linewidth": 2.4, "linestyle": style} for name, style in styles.items()}
+    put_legend(axes, marks, loc="upper right", handlelength=3)
     return None
 
 
-def _draw_largest(axes: Axes, table: pl.DataFrame, threshold: float) -> None:
+def _draw_largest(axes: Axes, table: Table, threshold: float) -> None:
     """Curves of every width at one threshold, each named where its mean reaches one half if there is room."""
     widths, levels = _axes_of(table)
     if threshold not in levels:
         return empty_panel(axes, f"not counted: components at threshold {threshold:g}")
     last = 1.0
     axes.axhline(0.5, color=FAINT, linestyle=":", linewidth=1.6, zorder=1)
-    for width, color in width_colors(widths).items():
+    for width, color in shades(widths).items():
         found = curves_of(table, (width, threshold))
         if not found:
             continue
@@ -184,8 +178,8 @@ def _draw_largest(axes: Axes, table: pl.DataFrame, threshold: float) -> None:
     return None
 
 
-def _draw_collapse(axes: Axes, table: pl.DataFrame) -> None:
-    colors = width_colors(_axes_of(table)[0])
+def _draw_collapse(axes: Axes, table: Table) -> None:
+    colors = shades(_axes_of(table)[0])
     drawn, gaps = [], []
     for cell, z in neighbours_of(table).items():
         found, (low, high), _ = critical_of_mean(table, cell)
@@ -202,32 +196,21 @@ def _draw_collapse(axes: Axes, table: pl.DataFrame) -> None:
     span = np.geomspace(min(drawn), 1.15 * max(drawn), 50)
     axes.plot(span, DISKS / span, color=FAINT, linewidth=1.8, linestyle="--", zorder=1)
     known = {z: share for z, share in SITE_PERCOLATION.items() if z <= max(drawn)}
-    axes.plot(list(known), list(known.values()), "D", color=INK, markerfacecolor="none", markersize=13, zorder=4)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xticks([4, 8, 12, 20, 36, 68, 136, 260], ["4", "8", "12", "20", "36", "68", "136", "260"])
-    axes.set_yticks([0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1], ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1"])
+    axes.plot(list(known), list(known.values()), linestyle="none", **SHELLS, markersize=13, zorder=4)
+    axes.set(xscale="log", yscale="log", xlabel="z, neighbours a bump is linked to", ylabel="critical $\\lambda$")
+    for ticks, at in ((axes.set_xticks, (4, 8, 12, 20, 36, 68, 136, 260)), (axes.set_yticks, SHARES)):
+        ticks(at, [f"{value:g}" for value in at])
     axes.minorticks_off()
-    axes.set_xlabel("z, neighbours a bump is linked to")
-    axes.set_ylabel("critical $\\lambda$")
     axes.set_title(
         f"d   Within {max(gaps):.3f} of site percolation" if gaps else "d   Critical $\\lambda$ over neighbours"
     )
-    marks = [
-        Line2D([], [], color="#555555", marker="o", markersize=8, linewidth=1.6),
-        Line2D([], [], color=INK, marker="D", markerfacecolor="none", markersize=11, linestyle="none"),
-        Line2D([], [], color=FAINT, linewidth=1.8, linestyle="--"),
-    ]
-    names = ["one width and threshold", "infinite lattice, same z", f"disks in the plane, {DISKS:g} / z"]
-    axes.legend(marks, names, loc="lower left", handlelength=3)
+    marks = {
+        "one width and threshold": {"color": "#555555", "marker": "o", "markersize": 8, "linewidth": 1.6},
+        "infinite lattice, same z": {**SHELLS, "markersize": 11, "linestyle": "none"},
+        f"disks in the plane, {DISKS:g} / z": {"color": FAINT, "linewidth": 1.8, "linestyle": "--"},
+    }
+    put_legend(axes, marks, loc="lower left", handlelength=3)
     return None
-
-
-def _legend(drawn: Figure, widths: list[float]) -> None:
-    lines = [Line2D([], [], color=color, linewidth=3.5) for color in width_colors(widths).values()]
-    if lines:
-        names = [f"$\\sigma$ = {width:g}" for width in widths]
-        drawn.legend(lines, names, loc="outside upper center", ncols=len(names), handlelength=1.4, columnspacing=1.2)
 
 
 def _write(axes: Axes, x: float, y: float, text: str, color: str) -> None:
@@ -238,5 +221,5 @@ def _write(axes: Axes, x: float, y: float, text: str, color: str) -> None:
     )
 
 
-def _seeds(table: pl.DataFrame) -> str:
-    return seeds_text(table.filter(pl.col("arm") == ON)["seed"].n_unique())
+def _seeds(table: Table) -> str:
+    return seeds_text(select(table, arm=ON)["seed"].n_unique())

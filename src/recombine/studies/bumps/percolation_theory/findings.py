@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from recombine.lab.table import Table
 from recombine.studies.bumps.percolation_theory.claims import DISKS, critical_of_mean, neighbours_of
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+def numbers(table: Table) -> dict[str, float | str]:
     """How much later disks in the plane percolate than bumps of as many neighbours, from 20 to 70 of them."""
     later = [
         DISKS / z / critical_of_mean(table, cell)[0].value - 1

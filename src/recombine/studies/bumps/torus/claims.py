@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recombine.instruments.bumps.evaluation import ALL
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every
 from recombine.lab.rules import BySeed, Note, Rule, above, between, final, mean
-from recombine.lab.table import at_end, curves
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.lab.table import Table, at_end, curves
 
 TRAINED, NULLS = "trained", "nulls"
 HEADLINE = "up.0"
@@ -30,7 +27,7 @@ CONJUNCTIVE: dict[str, dict[str, Any]] = {
 TORUS = (1.0, 2.0, 1.0)  # parts, loops and hollows
 
 
-def rises_and_falls(table: pl.DataFrame) -> Judgement:
+def rises_and_falls(table: Table) -> Judgement:
     """In every seed: from the second measurement on the participation ratio is largest at neither end. At the first
     one samples are noise, and the dimensions are the noise's.
     """
@@ -42,7 +39,7 @@ def rises_and_falls(table: pl.DataFrame) -> Judgement:
     return judge_every(right, len(found), f"on the mean over seeds {means}")
 
 
-def has_holes_of_a_torus(table: pl.DataFrame) -> Judgement:
+def has_holes_of_a_torus(table: Table) -> Judgement:
     """In every seed: one part, two loops, one hollow."""
     found = holes(table, **BLOCK)
     if not found:
@@ -52,19 +49,19 @@ def has_holes_of_a_torus(table: pl.DataFrame) -> Judgement:
     return judge_every(right, len(found), f"so have {', '.join(same)}" if same else "")
 
 
-def holes(table: pl.DataFrame, **of: Any) -> dict[int, tuple[float | None, ...]]:
+def holes(table: Table, **of: Any) -> dict[int, tuple[float | None, ...]]:
     """{seed: Betti numbers}, None where the rule cannot decide."""
     numbers = [at_end(table, "homology.betti", dimension=dimension, **of) for dimension in range(3)]
     return {seed: tuple(each.get(seed) for each in numbers) for seed in numbers[0]}
 
 
-def beyond_nulls(table: pl.DataFrame) -> BySeed:
+def beyond_nulls(table: Table) -> BySeed:
     """The additive fraction less the largest mean among the nulls that code x and y jointly."""
     highest = _largest_null(table)
     return {seed: value - highest for seed, value in at_end(table, ADDITIVE, **BLOCK).items()}
 
 
-def beyond_blur(table: pl.DataFrame) -> BySeed:
+def beyond_blur(table: Table) -> BySeed:
     """The additive fraction less that of the blurred bump with the same participation ratio."""
     from recombine.instruments.representations.geometry import bump_additive_fraction
 
@@ -84,21 +81,21 @@ def of_block(instrument: str, low: float, high: float, **where: Any) -> Rule:
 def nulls_note(instrument: str, **where: Any) -> Note:
     """What the nulls have of the same, in words."""
 
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         found = {name: at_end(table, instrument, **of, **where) for name, of in CONJUNCTIVE.items()}
         return ", ".join(f"{name} {mean(values):.2f}" for name, values in found.items() if values)
 
     return note
 
 
-def _largest_null(table: pl.DataFrame) -> float:
+def _largest_null(table: Table) -> float:
     found = {name: at_end(table, ADDITIVE, **of) for name, of in CONJUNCTIVE.items()}
     if missing := [name for name, values in found.items() if not values]:
         raise NotMeasured(f"{ADDITIVE} of {missing[0]} was not measured")
     return max(map(mean, found.values()))
 
 
-def _side(table: pl.DataFrame) -> int:
+def _side(table: Table) -> int:
     """Places along an axis."""
     found = at_end(table, "places")
     if not found:

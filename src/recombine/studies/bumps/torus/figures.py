@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -21,11 +20,12 @@ from recombine.instruments.representations.geometry import (
     torus,
 )
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.kit.axes import images_axis
+from recombine.lab.report.kit.axes import images_axis, one_legend
 from recombine.lab.report.kit.curves import band_caption, draw_mean, draw_series
-from recombine.lab.report.kit.style import FAINT, empty_panel, house_style, put_caption, seeds_text
-from recombine.lab.rules import mean
-from recombine.lab.table import at_end, curves, select
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import FAINT, empty_panel, put_caption, seeds_text
+from recombine.lab.rules import combined, mean
+from recombine.lab.table import Table, at_end, at_ends, curves, select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps.torus.claims import ADDITIVE, BLOCK, CONJUNCTIVE, HEADLINE, NULLS, RATIO, TRAINED
 
@@ -37,7 +37,7 @@ LINES: dict[str, tuple[str, Any]] = {
 STATISTICS = {"residual": "share r outside of the other plane", "cosines": "principal cosines"}
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Training, rings, and what of it all is learned."""
     side = config.world.pixels
     return {
@@ -57,11 +57,9 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     }
 
 
-def training(table: pl.DataFrame) -> Figure:
+def training(table: Table) -> Figure:
     """Fig 2 and Fig 8: accuracy, dimensions, distance to ideal tori, spectra."""
-    with house_style():
-        figure = Figure(figsize=(15, 12.4), layout="constrained")
-        (accuracy, ratio), (distance, spectra) = figure.subplots(2, 2)
+    with new_figure(15, 12.4, 2, 2, share_y=False) as (figure, ((accuracy, ratio), (distance, spectra))):
         shown = {"darkest": "darkest pixel", "fine": "fine estimate"}
         drawn = {
             name: list(curves(table, f"{how}.both", arm=TRAINED, region=ALL).values()) for how, name in shown.items()
@@ -83,13 +81,11 @@ def training(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def rings(table: pl.DataFrame, side: int, statistic: str) -> Figure:
+def rings(table: Table, side: int, statistic: str) -> Figure:
     """Fig 3: the distribution of a statistic in the three tests, as cumulative shares."""
     ideal = {name: ring_tests(torus(name, side, side)) for name in (CLIFFORD, SOLID)}
     share = np.linspace(0, 1, QUANTILES)
-    with house_style():
-        figure = Figure(figsize=(16, 6.8), layout="constrained")
-        panels = figure.subplots(1, 3, sharey=True)
+    with new_figure(16, 6.8, 1, 3) as (figure, [panels]):
         for letter, axes, test in zip("abc", panels, TESTS, strict=True):
             for label, of in (("trained", BLOCK), ("pixels", CONJUNCTIVE["pixels"])):
                 color, dashes = LINES[label]
@@ -104,9 +100,7 @@ def rings(table: pl.DataFrame, side: int, statistic: str) -> Figure:
             axes.set_title(f"{letter}   {test}" + (f": mean {mean(found):.2f}" if found else ""))
             axes.set(xlabel=STATISTICS[statistic], xlim=(-0.03, 1.03))
         panels[0].set_ylabel("share of pairs up to here")
-        handles, labels = panels[0].get_legend_handles_labels()
-        one = dict(zip(labels, handles, strict=True))
-        figure.legend(list(one.values()), list(one), loc="outside upper center", ncols=4)
+        one_legend(figure, panels[0])
         put_caption(
             figure,
             f"Pairs of rings of block {HEADLINE} at the end of training ({seeds_text(_seeds(table))}, a line each), of "
@@ -116,12 +110,10 @@ def rings(table: pl.DataFrame, side: int, statistic: str) -> Figure:
     return figure
 
 
-def factorised(table: pl.DataFrame, side: int) -> Figure:
+def factorised(table: Table, side: int) -> Figure:
     """Every block and every null between dimension and additive fraction, with the line of blurred pictures."""
     widths = np.geomspace(0.3, 9, 60)
-    with house_style():
-        figure = Figure(figsize=(12, 9), layout="constrained")
-        axes = figure.subplots()
+    with new_figure(12, 9) as (figure, [[axes]]):
         axes.plot(*np.array([_blur(w, side) for w in widths]).T, color=FAINT, linewidth=2.4, label="bump, blurred")
         for width in (0.5, 1, 2, 4):
             axes.plot(*_blur(width, side), "o", color=FAINT, markersize=6)
@@ -142,9 +134,7 @@ def factorised(table: pl.DataFrame, side: int) -> Figure:
         axes.set(xscale="log", xlabel="participation ratio", ylabel="additive fraction", ylim=(0, 1.05))
         if HEADLINE in trained:
             axes.set_title(f"Block {HEADLINE}: additive fraction {trained[HEADLINE].mean(0)[1]:.2f} after training")
-        handles, labels = axes.get_legend_handles_labels()
-        one = dict(zip(labels, handles, strict=True))
-        axes.legend(list(one.values()), list(one), loc="lower left")
+        one_legend(axes, axes, loc="lower left")
         put_caption(
             figure,
             f"Blocks of the network at the end of its training, a dot a seed ({seeds_text(_seeds(table))}), before it, "
@@ -154,7 +144,7 @@ def factorised(table: pl.DataFrame, side: int) -> Figure:
     return figure
 
 
-def _draw_ratio(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_ratio(axes: Axes, table: Table) -> None:
     found = list(curves(table, RATIO, **BLOCK).values())
     if not found:
         return empty_panel(axes, "participation ratio was not measured")
@@ -171,7 +161,7 @@ def _draw_ratio(axes: Axes, table: pl.DataFrame) -> None:
     return None
 
 
-def _draw_distance(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_distance(axes: Axes, table: Table) -> None:
     drawn = False
     for color, test in zip(("#0072B2", "#E69F00", "#009E73"), TESTS, strict=True):
         for kind, dashes in ((CLIFFORD, "-"), (SOLID, "--")):
@@ -189,7 +179,7 @@ def _draw_distance(axes: Axes, table: pl.DataFrame) -> None:
     return None
 
 
-def _draw_spectra(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_spectra(axes: Axes, table: Table) -> None:
     axes.set_title("d   Spectra")
     four = {}
     for label, of in (("trained", BLOCK), ("untrained", CONJUNCTIVE[f"untrained {HEADLINE}"]),
@@ -208,15 +198,12 @@ def _blur(width: float, side: int) -> tuple[float, float]:
     return bump_participation_ratio(width, side, side), bump_additive_fraction(width, side, side)
 
 
-def _points(table: pl.DataFrame, **where: Any) -> dict[str, NDArray[np.float64]]:
+def _points(table: Table, **where: Any) -> dict[str, NDArray[np.float64]]:
     """Participation ratio and additive fraction at the end, for every block or null.  # [seeds, 2] each"""
-    found = {}
-    for block in select(table, RATIO, **where)["block"].unique(maintain_order=True).to_list():
-        ratio, additive = (at_end(table, what, block=block, **where) for what in (RATIO, ADDITIVE))
-        if shared := sorted(ratio.keys() & additive.keys()):
-            found[str(block)] = np.array([(ratio[seed], additive[seed]) for seed in shared])
-    return found
+    ratios, additive = (at_ends(table, what, "block", **where) for what in (RATIO, ADDITIVE))
+    pairs = {block: combined((ratios[block], additive[block]), tuple) for block in ratios if block in additive}
+    return {block: np.array(list(found.values())) for block, found in pairs.items() if found}
 
 
-def _seeds(table: pl.DataFrame) -> int:
-    return int(table.filter(pl.col("arm") == TRAINED)["seed"].n_unique())
+def _seeds(table: Table) -> int:
+    return select(table, arm=TRAINED)["seed"].n_unique()

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from recombine.lab.numbers import interval_text, number_text
 from recombine.lab.rules import less, mean
 from recombine.lab.statistics import mean_interval
-from recombine.lab.table import at_end, select
+from recombine.lab.table import Table, at_end, select
 from recombine.studies.bumps.torus.claims import ADDITIVE, BLOCK, HEADLINE, RATIO, TORUS, holes
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+def numbers(table: Table) -> dict[str, float | str]:
     """Nulls beside the trained block, gains over the untrained one by seed, and how many seeds have which holes."""
     counted = list(holes(table, **BLOCK).values())
     x_on_y = {"instrument": "geometry.residual", "rings": "x on y"}
@@ -31,7 +26,7 @@ def numbers(table: pl.DataFrame) -> dict[str, float | str]:
     }
 
 
-def _gain(table: pl.DataFrame, block: str) -> str:
+def _gain(table: Table, block: str) -> str:
     """The additive fraction after training less that before, paired by seed, with its interval."""
     after, before = (at_end(table, ADDITIVE, block=block, trained=trained) for trained in (True, False))
     gains = less(after, before)

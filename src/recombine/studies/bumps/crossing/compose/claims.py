@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from recombine.lab.claims import Claim, NotMeasured
-from recombine.lab.rules import Measure, Rule, above, average, below, difference, final, largest, mean, smallest
+from recombine.lab.rules import BySeed, Measure, Rule, above, average, below, difference, final, largest, mean, smallest
+from recombine.lab.table import Table
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, VERTICAL
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recombine.lab.rules import BySeed
 
 Asked = tuple[str, str]  # region, coordinate
 SEEN_COORDINATE: tuple[Asked, ...] = ((VERTICAL, "y"), (HORIZONTAL, "x"))
@@ -46,7 +41,7 @@ def baseline(pick: Pick, asked: Sequence[Asked], data: str, how: str = "darkest"
 def fixed(measure: Measure, missing: str) -> Measure:
     """What the first seed has, for any seed."""
 
-    def values(table: pl.DataFrame) -> BySeed:
+    def values(table: Table) -> BySeed:
         found = measure(table)
         if not found:
             raise NotMeasured(missing)
@@ -76,10 +71,10 @@ def rim_is_enough() -> Rule:
     return above(difference(*(right(average, NEVER_SEEN, data) for data in ("1D+rim", "2D+1D"))), -0.1)
 
 
-def beside(pick: Pick, asked: Sequence[Asked], data: str) -> Callable[[pl.DataFrame], str]:
+def beside(pick: Pick, asked: Sequence[Asked], data: str) -> Callable[[Table], str]:
     """What the fine estimate says of the same, and the nearest-label baseline."""
 
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         said = f"by the fine estimate {mean(right(pick, asked, data, 'fine')(table)):.2f}"
         try:
             return f"{said}; nearest-label baseline {mean(baseline(pick, asked, data)(table)):.3f}"

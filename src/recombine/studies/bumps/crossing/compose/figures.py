@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
@@ -13,9 +12,10 @@ from matplotlib.figure import Figure
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.curves import band_caption, draw_series
-from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import empty_panel, put_caption, seeds_text
 from recombine.lab.rules import BySeed, average, mean
-from recombine.lab.table import Curve, mean_curves, select
+from recombine.lab.table import Curve, Table, mean_curves, select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
@@ -30,7 +30,7 @@ COORDINATES = {"x": "#3182bd", "y": "#e6a03c", "both": "#404040"}
 HELD = (VERTICAL, HORIZONTAL, INTERSECTION)
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Accuracy by region for each training set, and how it came."""
     return {
         "figure": Drawing(
@@ -44,16 +44,14 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     }
 
 
-def by_region(table: pl.DataFrame) -> Figure:
+def by_region(table: Table) -> Figure:
     """A panel for each training set: x, y and both by region, beside the baseline."""
     trained = trained_sets(table)
-    with house_style():
-        figure = Figure(figsize=(14, 5.2 * max(1, (len(trained) + 1) // 2) + 1.2), layout="constrained")
-        panels = figure.subplots(max(1, (len(trained) + 1) // 2), min(2, max(1, len(trained))), squeeze=False)
-        for axes in panels.flat:
+    rows, columns = max(1, (len(trained) + 1) // 2), min(2, max(1, len(trained)))
+    with new_figure(14, 5.2 * rows + 1.2, rows, columns, share_y=False) as (figure, panels):
+        for axes in panels.flat[len(trained) :]:
             axes.set_visible(False)
         for axes, data in zip(panels.flat, trained, strict=False):
-            axes.set_visible(True)
             accuracy_bars(
                 axes, {name: _found(table, data, region) for region, (name, _) in REGIONS.items()}, COORDINATES
             )
@@ -70,43 +68,38 @@ def by_region(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def over_training(table: pl.DataFrame, config: BumpsRun) -> Figure:
+def over_training(table: Table, config: BumpsRun) -> Figure:
     """The regions; crossings never seen over training, by either estimate."""
     trained = trained_sets(table)
-    with house_style():
-        figure = Figure(figsize=(17, 6.4), layout="constrained")
-        first, *panels = figure.subplots(1, 3)
+    with new_figure(17, 6.4, 1, 3, share_y=False) as (figure, [[first, *panels]]):
         _map(first, config)
         names = {"darkest": "darkest pixel", "fine": "fine estimate"}
         for axes, (how, name) in zip(panels, names.items(), strict=True):
             curves = {data: _never_seen(table, data, how) for data in trained}
             draw_series(axes, {data: list(each.values()) for data, each in curves.items()})
             axes.set_title(f"Where never seen, by the {name}")
-        put_caption(
-            figure,
-            "Both coordinates right, mean over the three held-out regions.",
-            band_caption(_seeds(table)),
-        )
+        words = "Both coordinates right, mean over the three held-out regions."
+        put_caption(figure, words, band_caption(_seeds(table)))
     return figure
 
 
-def trained_sets(table: pl.DataFrame) -> list[str]:
+def trained_sets(table: Table) -> list[str]:
     """The training sets that models were trained on, in the order of the table."""
     return list(dict.fromkeys(select(table, model=TRAINED)["data"].to_list()))
 
 
-def _never_seen(table: pl.DataFrame, data: str, how: str) -> dict[int, Curve]:
+def _never_seen(table: Table, data: str, how: str) -> dict[int, Curve]:
     return mean_curves(table, f"{how}.both", "region", data=data, model=TRAINED, region=HELD)
 
 
-def _found(table: pl.DataFrame, data: str, region: str) -> dict[str, tuple[BySeed, BySeed]]:
+def _found(table: Table, data: str, region: str) -> dict[str, tuple[BySeed, BySeed]]:
     models = {
         what: [right(average, [(region, what)], data, model=m) for m in (TRAINED, NEAREST)] for what in COORDINATES
     }
     return {what: (trained(table), nearest(table)) for what, (trained, nearest) in models.items()}
 
 
-def _seeds(table: pl.DataFrame) -> int:
+def _seeds(table: Table) -> int:
     return select(table, model=TRAINED)["seed"].n_unique()
 
 

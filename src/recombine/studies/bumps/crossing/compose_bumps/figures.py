@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import polars as pl
 from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
@@ -12,7 +11,7 @@ from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.curves import band_caption, draw_series
 from recombine.lab.report.kit.style import house_style, put_caption
 from recombine.lab.rules import BySeed, mean
-from recombine.lab.table import Curve, at_end, mean_curves, select
+from recombine.lab.table import Curve, Table, at_end, mean_curves, select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
@@ -23,7 +22,7 @@ REGIONS = {SEEN: "seen", VERTICAL: "vertical\narm", HORIZONTAL: "horizontal\narm
 COLORS = ("#0072B2", "#56B4E9", "#D55E00")
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Accuracy by region for each training set, and over training where none was seen."""
     colors = dict(zip(map(_name, SETS), COLORS, strict=True))
     with house_style():
@@ -50,7 +49,7 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     return {"figure": Drawing(figure, caption)}
 
 
-def _found(table: pl.DataFrame, region: str) -> dict[str, tuple[BySeed, BySeed]]:
+def _found(table: Table, region: str) -> dict[str, tuple[BySeed, BySeed]]:
     def ends(stripes: bool, share: float, model: str) -> BySeed:
         return at_end(table, "darkest.both", stripes=stripes, share=share, model=model, region=region)
 
@@ -60,7 +59,7 @@ def _found(table: pl.DataFrame, region: str) -> dict[str, tuple[BySeed, BySeed]]
     }
 
 
-def _curves(table: pl.DataFrame, arm: str) -> list[Curve]:
+def _curves(table: Table, arm: str) -> list[Curve]:
     stripes, share = SETS[arm]
     where: dict[str, Any] = {"stripes": stripes, "share": share, "model": TRAINED, "region": HELD}
     return list(mean_curves(table, "darkest.both", "region", **where).values())

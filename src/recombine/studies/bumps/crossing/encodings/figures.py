@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.kit.axes import accuracy_axis, one_legend
+from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.curves import draw_series
-from recombine.lab.report.kit.style import INK, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import INK, put_caption, seeds_text
 from recombine.lab.rules import BySeed, average, mean
-from recombine.lab.table import Curve, curves, select
-from recombine.runs.bump_codes import LONG, RAW, code_distances, with_code
+from recombine.lab.table import Curve, Table, curves, select
+from recombine.runs.bump_codes import LONG, RAW
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.bar_figure import accuracy_bars
-from recombine.studies.bumps._shared.codes import COLORS, DASHES, NAMES
+from recombine.studies.bumps._shared.code_figure import draw_codes
+from recombine.studies.bumps._shared.codes import COLORS, NAMES
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps.crossing.compose.claims import BOTH, HELD_COORDINATE, Asked, right
 from recombine.studies.bumps.crossing.encodings.claims import CODES, fine
@@ -28,12 +28,13 @@ SHOWN: dict[str, tuple[tuple[Asked, ...], str]] = {
 }
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Distances in each code; accuracy with it, trained on 2D and on 2D+1D; the held-out coordinate over training."""
-    with house_style():
-        figure = Figure(figsize=(15, 12.4), layout="constrained")
-        (codes, plain), (control, training) = figure.subplots(2, 2)
-        _draw_codes(codes, config)
+    with new_figure(15, 12.4, 2, 2, share_y=False) as (figure, ((codes, plain), (control, training))):
+        draw_codes(codes, config, CODES, config.world.extent / 2)
+        codes.legend(loc="lower right", handlelength=3.4)
+        if isinstance(held := config.split.held_out, Cross):
+            codes.axvspan(0, (held.high - held.low) / 2, color="#EEEEEE", zorder=0.5)
         for axes, data in ((plain, "2D"), (control, "2D+1D")):
             accuracy_bars(axes, _found(table, data), {label: color for label, (_, color) in SHOWN.items()})
             both = (mean(fine(BOTH, data, code)(table)) for code in (RAW, LONG))
@@ -55,21 +56,7 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     return {"figure": Drawing(figure, caption)}
 
 
-def _draw_codes(axes: Axes, config: BumpsRun) -> None:
-    axes.set_title("How far apart two labels are for the network")
-    for code in CODES:
-        run = with_code(config, code)
-        away, distance = code_distances(run, run.world.extent / 2)
-        axes.plot(away, distance, color=COLORS[code], linewidth=3, linestyle=DASHES[code], label=NAMES[code])
-    if isinstance(held := config.split.held_out, Cross):
-        axes.axvspan(0, (held.high - held.low) / 2, color="#EEEEEE", zorder=0.5)
-    axes.set_xlim(left=0)
-    axes.set_xlabel("distance of two labels in x, in pixels")
-    accuracy_axis(axes, "distance of their codes")
-    axes.legend(loc="lower right", handlelength=3.4)
-
-
-def _found(table: pl.DataFrame, data: str) -> dict[str, dict[str, tuple[BySeed, BySeed]]]:
+def _found(table: Table, data: str) -> dict[str, dict[str, tuple[BySeed, BySeed]]]:
     nulls = {label: right(average, asked, data, "fine", NEAREST)(table) for label, (asked, _) in SHOWN.items()}
     return {
         NAMES[code].replace(" ", "\n", 1): {
@@ -79,7 +66,7 @@ def _found(table: pl.DataFrame, data: str) -> dict[str, dict[str, tuple[BySeed, 
     }
 
 
-def _draw_training(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_training(axes: Axes, table: Table) -> None:
     series = {NAMES[code]: _held_coordinate(table, code) for code in CODES}
     draw_series(axes, series, colors=[COLORS[code] for code in CODES])
     axes.set_title("The held-out coordinate in the arms, 2D")
@@ -88,7 +75,7 @@ def _draw_training(axes: Axes, table: pl.DataFrame) -> None:
         axes.axhline(next(iter(null.values())), color=INK, linewidth=2, linestyle=":")
 
 
-def _held_coordinate(table: pl.DataFrame, code: str) -> list[Curve]:
+def _held_coordinate(table: Table, code: str) -> list[Curve]:
     """x in the vertical arm and y in the horizontal one, their mean: a curve a seed."""
     x, y = (
         curves(table, f"fine.{what}", data="2D", code=code, model=TRAINED, region=region)

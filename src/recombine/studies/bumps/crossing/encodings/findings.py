@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import polars as pl
-
 from recombine.lab.rules import average, mean
+from recombine.lab.table import Table
 from recombine.studies.bumps.crossing.compose.claims import BOTH, HELD_COORDINATE, right
 
 
-def numbers(table: pl.DataFrame) -> dict[str, Any]:
+def numbers(table: Table) -> dict[str, Any]:
     """Functions of the training set and the code."""
 
     def accuracy(asked: tuple[tuple[str, str], ...]) -> Callable[..., float]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.kit.style import house_style, put_caption, seeds_text
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import put_caption, seeds_text
 from recombine.lab.rules import mean
-from recombine.lab.table import at_end
+from recombine.lab.table import Table, at_end
 from recombine.runs.work import Work
 from recombine.studies.bumps.crossing.exact.claims import MODELS, both
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
@@ -22,7 +22,7 @@ INSTRUMENTS = {
 }  # fmt: skip
 
 
-def draw(table: pl.DataFrame, config: Work) -> dict[str, Drawing]:
+def draw(table: Table, config: Work) -> dict[str, Drawing]:
     """What each model puts where, trained on 2D+1D; and on 2D and 1D."""
     return {
         "figure": Drawing(cells(table, "2D+1D"), "Where each model puts stripes, by region, from 2D+1D."),
@@ -33,11 +33,9 @@ def draw(table: pl.DataFrame, config: Work) -> dict[str, Drawing]:
     }
 
 
-def cells(table: pl.DataFrame, data: str) -> Figure:
+def cells(table: Table, data: str) -> Figure:
     """A panel for each measure: models down, regions across, the mean over seeds in each cell."""
-    with house_style():
-        figure = Figure(figsize=(17, 5.8), layout="constrained")
-        panels = figure.subplots(1, len(INSTRUMENTS))
+    with new_figure(17, 5.8, 1, len(INSTRUMENTS), share_y=False) as (figure, [panels]):
         for axes, (instrument, title) in zip(panels, INSTRUMENTS.items(), strict=True):
             _cells(axes, table, data, instrument)
             axes.set_title(title, fontsize=15)
@@ -53,7 +51,7 @@ def cells(table: pl.DataFrame, data: str) -> Figure:
     return figure
 
 
-def _cells(axes: Axes, table: pl.DataFrame, data: str, instrument: str) -> None:
+def _cells(axes: Axes, table: Table, data: str, instrument: str) -> None:
     values = np.array(
         [
             [mean(at_end(table, instrument, data=data, model=model, region=region)) for region in REGIONS]

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from recombine.instruments.bumps.band_evaluation import BAND
 from recombine.lab.claims import Claim, NotMeasured
-from recombine.lab.rules import above, below, rank_correlation
-from recombine.lab.table import at_end
+from recombine.lab.rules import BySeed, above, below, rank_correlation
+from recombine.lab.table import Table, at_end
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps._shared.sweeps import Swept, levels, swept
 from recombine.worlds.holdouts import SEEN
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recombine.lab.rules import BySeed
 
 ORDERED = -0.8
 FALL = 0.25
 
 
-def widths_of(table: pl.DataFrame) -> list[float]:
+def widths_of(table: Table) -> list[float]:
     """The widths that were trained with, ascending."""
     return levels(table, "width", model=TRAINED)
 
@@ -33,24 +26,24 @@ def expected(width: float) -> float:
     return min(1.0, 2 / width)
 
 
-def over_widths(table: pl.DataFrame, region: str, how: str = "fine", model: str = TRAINED) -> Swept:
+def over_widths(table: Table, region: str, how: str = "fine", model: str = TRAINED) -> Swept:
     """Widths at which this was measured, and how often both coordinates are right: seed by width.  # [s, w]"""
     return swept(table, "width", f"{how}.both", model=model, region=region)
 
 
-def falls_all_the_way(table: pl.DataFrame) -> BySeed:
+def falls_all_the_way(table: Table) -> BySeed:
     """The rank correlation of width and accuracy."""
     widths, values = _band(table)
     return dict(enumerate(rank_correlation(widths, each) for each in values))
 
 
-def falls(table: pl.DataFrame) -> BySeed:
+def falls(table: Table) -> BySeed:
     """The narrowest band less the widest."""
     _, values = _band(table)
     return dict(enumerate(values[:, 0] - values[:, -1]))
 
 
-def largest_step(table: pl.DataFrame) -> BySeed:
+def largest_step(table: Table) -> BySeed:
     """The largest step down from one width to the next, as a share of the whole fall."""
     _, values = _band(table)
     whole = values[:, 0] - values[:, -1]
@@ -59,7 +52,7 @@ def largest_step(table: pl.DataFrame) -> BySeed:
     return dict(enumerate(-np.diff(values, axis=1).min(axis=1) / whole))
 
 
-def bridged(table: pl.DataFrame) -> BySeed:
+def bridged(table: Table) -> BySeed:
     """The band less the nearest-label baseline: the mean over widths at which that leaves something to win."""
     _, values = _band(table)
     widths, nearest = over_widths(table, BAND, model=NEAREST)
@@ -71,7 +64,7 @@ def bridged(table: pl.DataFrame) -> BySeed:
     return dict(enumerate((values - null)[:, null < 0.95].mean(axis=1)))
 
 
-def deeper_than_a_pixel(table: pl.DataFrame) -> BySeed:
+def deeper_than_a_pixel(table: Table) -> BySeed:
     """More than a pixel inside the widest band, where the nearest label is never right: how often both are right."""
     widest = _band(table)[0][-1]
     values = at_end(
@@ -82,19 +75,19 @@ def deeper_than_a_pixel(table: pl.DataFrame) -> BySeed:
     return values
 
 
-def seen_stay_right(table: pl.DataFrame) -> BySeed:
+def seen_stay_right(table: Table) -> BySeed:
     """Pixels that were seen, by the darkest pixel: the lowest over widths."""
     _, values = over_widths(table, SEEN, "darkest")
     return dict(enumerate(values.min(axis=1))) if values.size else {}
 
 
-def listed(table: pl.DataFrame) -> str:
+def listed(table: Table) -> str:
     """The mean accuracy across the band at each width."""
     widths, values = _band(table)
     return "; ".join(f"W {width:g}: {value:.2f}" for width, value in zip(widths, values.mean(axis=0), strict=True))
 
 
-def _band(table: pl.DataFrame) -> Swept:
+def _band(table: Table) -> Swept:
     widths, values = over_widths(table, BAND)
     if len(widths) < 2 or not values.size:
         raise NotMeasured("fewer than two widths were measured")

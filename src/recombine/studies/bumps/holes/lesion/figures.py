@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import matplotlib
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from recombine.instruments.bumps.band_evaluation import BAND, BIN
@@ -15,9 +12,11 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import draw_sweep
 from recombine.lab.report.kit.maps import draw_map, places_of
-from recombine.lab.report.kit.style import FAINT, INK, empty_figure, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.ordered import shades
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import FAINT, INK, empty_figure, empty_panel, put_caption, seeds_text
 from recombine.lab.rules import mean
-from recombine.lab.table import at_end, select
+from recombine.lab.table import Table, at_end, at_ends, select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps._shared.sweeps import CROSS, levels
@@ -30,7 +29,7 @@ MARKERS = "osD^vP<>"
 PAPER = (1.0, 3.5, 8.0)  # widths whose maps Fig 11c shows
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Accuracy over the width of the band, by region and by depth; maps of a block."""
     return {
         "figure": Drawing(
@@ -42,18 +41,14 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     }
 
 
-def over_width(table: pl.DataFrame, config: BumpsRun) -> Figure:
+def over_width(table: Table, config: BumpsRun) -> Figure:
     """The band over its width beside the baseline; Fig 11; the band by depth."""
-    with house_style():
-        figure = Figure(figsize=(19, 7.4), layout="constrained")
-        panels = figure.subplots(1, 3)
-        if not widths_of(table):
-            for axes in panels:
+    with new_figure(19, 7.4, 1, 3, share_y=False) as (figure, [panels]):
+        for axes, draw_panel in zip(panels, (_draw_band, _draw_regions, _draw_depths), strict=True):
+            if widths_of(table):
+                draw_panel(axes, table)
+            else:
                 empty_panel(axes, "not measured: any width")
-        else:
-            _draw_band(panels[0], table)
-            _draw_regions(panels[1], table)
-            _draw_depths(panels[2], table)
         columns = getattr(config.evaluation, "columns", 0)
         put_caption(
             figure,
@@ -67,16 +62,15 @@ def over_width(table: pl.DataFrame, config: BumpsRun) -> Figure:
     return figure
 
 
-def maps(table: pl.DataFrame) -> Figure:
+def maps(table: Table) -> Figure:
     """Fig 11c: a map of places for a narrow, a middle and a wide band, one seed."""
     trained = widths_of(table)
     if not trained:
         return empty_figure("not measured: any width")
     widths = sorted({min(trained, key=lambda width: abs(width - wanted)) for wanted in PAPER})
     seed = min(select(table, model=TRAINED, width=widths[0])["seed"].to_list())
-    with house_style():
-        figure = Figure(figsize=(5.4 * len(widths), 6.6), layout="constrained")
-        for axes, width in zip(figure.subplots(1, len(widths), squeeze=False)[0], widths, strict=True):
+    with new_figure(5.4 * len(widths), 6.6, 1, len(widths), share_y=False) as (figure, [panels]):
+        for axes, width in zip(panels, widths, strict=True):
             places = places_of(table, model=TRAINED, width=width, seed=seed)
             middle = (min(x for x, _ in places) + max(x for x, _ in places)) / 2 if places else 0.0
             draw_map(axes, places, (middle - width / 2, middle + width / 2))
@@ -91,7 +85,7 @@ def maps(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def _draw_band(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_band(axes: Axes, table: Table) -> None:
     widths = widths_of(table)
     span = np.linspace(min(widths), max(widths), 200)
     null = [expected(width) for width in span]
@@ -107,7 +101,7 @@ def _draw_band(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="best", handlelength=2.6)
 
 
-def _draw_regions(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_regions(axes: Axes, table: Table) -> None:
     axes.set_title("At pixels, by the darkest one (Fig 11)")
     for (region, (name, color)), marker in zip(REGIONS.items(), "osD", strict=True):
         draw_sweep(axes, *over_widths(table, region, "darkest"), color, name, marker)
@@ -117,18 +111,15 @@ def _draw_regions(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="best", handlelength=2.6)
 
 
-def _draw_depths(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_depths(axes: Axes, table: Table) -> None:
     axes.set_title("By depth inside the band")
     depths, widths = levels(table, "depth"), widths_of(table)
     if not depths:
         return empty_panel(axes, "not measured: any depth")
     axes.axvspan(0, 1, color="#EEEEEE", zorder=0.5)
-    shades = matplotlib.colormaps["plasma"](np.linspace(0.02, 0.88, len(widths)))
-    for number, (width, shade) in enumerate(zip(widths, map(to_hex, shades), strict=True)):
-        means = {}
-        for end in depths:
-            if values := at_end(table, "fine.both", model=TRAINED, width=width, depth=end):
-                means[min(end - BIN / 2, (end - BIN + width / 2) / 2)] = mean(values)
+    for number, (width, shade) in enumerate(shades(widths).items()):
+        found = at_ends(table, "fine.both", "depth", model=TRAINED, width=width)
+        means = {min(end - BIN / 2, (end - BIN + width / 2) / 2): mean(values) for end, values in found.items()}
         axes.plot(
             list(means), list(means.values()), color=shade, marker=MARKERS[number % len(MARKERS)], markersize=8,
             linewidth=2.4, label=f"W = {width:g}", markeredgecolor="white",
@@ -140,7 +131,7 @@ def _draw_depths(axes: Axes, table: pl.DataFrame) -> None:
     return None
 
 
-def _crosses(axes: Axes, table: pl.DataFrame, region: str, how: str, color: str) -> None:
+def _crosses(axes: Axes, table: Table, region: str, how: str, color: str) -> None:
     """What the nearest-label baseline scores."""
     widths, values = over_widths(table, region, how, NEAREST)
     if values.size:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from recombine.instruments.bumps.band_evaluation import BAND, BIN
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, one_legend
-from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import empty_panel, put_caption, seeds_text
 from recombine.lab.rules import BySeed, mean
-from recombine.lab.table import at_end, select
-from recombine.runs.bump_codes import code_distances, with_code
+from recombine.lab.table import Table, at_end, at_ends, select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.bar_figure import accuracy_bars
+from recombine.studies.bumps._shared.code_figure import draw_codes
 from recombine.studies.bumps._shared.codes import COLORS, DASHES, NAMES
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps._shared.sweeps import levels
@@ -23,7 +22,7 @@ from recombine.studies.bumps.holes.reach.claims import CODES, GROUPS, SHARE, WID
 FARTHEST = 12.0  # px between labels, on a canvas that has room for them
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Distances in each code; the wide band by depth; all that was never seen."""
     groups = [*(f"band of {width:g} px" for width in WIDTHS), f"{SHARE:g} of the lattice"]
     nulls: list[BySeed] = [
@@ -33,11 +32,9 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
         name: {NAMES[code]: (found[code](table), null) for code in CODES}
         for name, (_, found), null in zip(groups, GROUPS.values(), nulls, strict=True)
     }
-    with house_style():
-        figure = Figure(figsize=(19, 7.2), layout="constrained")
-        codes, depths, never = figure.subplots(1, 3)
+    with new_figure(19, 7.2, 1, 3, share_y=False) as (figure, [[codes, depths, never]]):
         farthest = min(FARTHEST, config.world.extent / 2)
-        _draw_codes(codes, config, farthest)
+        draw_codes(codes, config, CODES, farthest)
         _draw_depths(depths, table)
         accuracy_bars(never, bars, {NAMES[code]: COLORS[code] for code in CODES})
         never.set_title("What was never seen")
@@ -57,27 +54,15 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     return {"figure": Drawing(figure, caption)}
 
 
-def _draw_codes(axes: Axes, config: BumpsRun, farthest: float) -> None:
-    axes.set_title("How far apart two labels are")
-    for code in CODES:
-        away, distance = code_distances(with_code(config, code), farthest)
-        axes.plot(away, distance, color=COLORS[code], linestyle=DASHES[code], linewidth=3)
-    axes.set_xlim(0, farthest)
-    axes.set_xlabel("distance of two labels in x, in pixels")
-    accuracy_axis(axes, "distance of their codes")
-
-
-def _draw_depths(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_depths(axes: Axes, table: Table) -> None:
     axes.set_title(f"Inside a band of {WIDE:g} px")
     depths = levels(table, "depth")
     if not depths:
         return empty_panel(axes, "not measured: any depth")
     axes.axvspan(0, 1, color="#EEEEEE", zorder=0.5)
     for code in CODES:
-        found = {
-            end - BIN / 2: at_end(table, "fine.both", model=TRAINED, code=code, width=WIDE, depth=end) for end in depths
-        }
-        means = {at: mean(values) for at, values in found.items() if values}
+        found = at_ends(table, "fine.both", "depth", model=TRAINED, code=code, width=WIDE)
+        means = {end - BIN / 2: mean(values) for end, values in found.items()}
         axes.plot(
             list(means), list(means.values()), color=COLORS[code], linestyle=DASHES[code], marker="o", linewidth=3,
             markersize=8, markeredgecolor="white",

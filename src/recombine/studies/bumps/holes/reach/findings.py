@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from recombine.instruments.bumps.band_evaluation import BIN
 from recombine.lab.rules import mean
-from recombine.lab.table import at_end
+from recombine.lab.table import Table, at_end
 from recombine.runs.bump_codes import code_distances, with_code
 from recombine.studies.bumps._shared.nearest_label import TRAINED
 from recombine.studies.bumps._shared.sweeps import levels
@@ -15,7 +14,7 @@ from recombine.studies.bumps.holes.lesion.experiment import FULL
 from recombine.studies.bumps.holes.reach.claims import CODES, WIDE
 
 
-def numbers(table: pl.DataFrame) -> dict[str, Any]:
+def numbers(table: Table) -> dict[str, Any]:
     """Accuracies by code; where accuracy in the wide band, and distance in the code, are a half."""
 
     def final(code: str, instrument: str = "fine.both", **where: Any) -> float:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from recombine.lab.claims import Claim, NotMeasured
-from recombine.lab.rules import Measure, above, smallest
-from recombine.lab.table import select
+from recombine.lab.rules import BySeed, Measure, above, smallest
+from recombine.lab.table import Table, select
 from recombine.studies.bumps._shared.nearest_label import TRAINED
 from recombine.studies.bumps._shared.sweeps import Swept, swept
 from recombine.worlds.holdouts import HELD_OUT, SEEN
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from recombine.lab.rules import BySeed
 
 BUMP, STRIPES = PATTERNS = ("bump", "stripes")
 CENTRE, CORNER = PLACES = ("centre", "corner")
@@ -31,9 +24,7 @@ def expected(place: str, side: float) -> float:
     return 1 - (inner / side) ** 2
 
 
-def over_sides(
-    table: pl.DataFrame, pattern: str, place: str, how: str, region: str = HELD_OUT, model: str = TRAINED
-) -> Swept:
+def over_sides(table: Table, pattern: str, place: str, how: str, region: str = HELD_OUT, model: str = TRAINED) -> Swept:
     """Sides, and how often both are right in the square: seed by side, of the seeds that all arms have.  # [s, w]"""
     by_arm = select(table, model=model).group_by("arm").agg("seed")["seed"].to_list()
     shared = set.intersection(*map(set, by_arm)) if by_arm else set()
@@ -43,7 +34,7 @@ def over_sides(
 def falls(pattern: str, place: str) -> Measure:
     """The smallest square less the largest."""
 
-    def measure(table: pl.DataFrame) -> BySeed:
+    def measure(table: Table) -> BySeed:
         sides, values = _measured(table, pattern, place, "fine")
         if len(sides) < 2:
             raise NotMeasured("only one side was measured")
@@ -55,7 +46,7 @@ def falls(pattern: str, place: str) -> Measure:
 def inside_less_corner(pattern: str, less_baseline: bool) -> Measure:
     """Inside less at the corner, the mean over sides; each less the nearest-label baseline if asked for."""
 
-    def measure(table: pl.DataFrame) -> BySeed:
+    def measure(table: Table) -> BySeed:
         (sides, inside), (others, corner) = (_measured(table, pattern, place, "fine") for place in PLACES)
         if sides != others or len(inside) != len(corner):
             raise NotMeasured("the two places were not measured alike")
@@ -73,14 +64,14 @@ def lowest(pattern: str, place: str, how: str, region: str = HELD_OUT) -> Measur
 def beyond_baseline(pattern: str, place: str) -> Measure:
     """Less the nearest-label baseline, the mean over sides."""
 
-    def measure(table: pl.DataFrame) -> BySeed:
+    def measure(table: Table) -> BySeed:
         sides, values = _measured(table, pattern, place, "fine")
         return dict(enumerate((values - [expected(place, side) for side in sides]).mean(axis=1)))
 
     return measure
 
 
-def listed(table: pl.DataFrame) -> str:
+def listed(table: Table) -> str:
     """Accuracy at each side, by pattern and place."""
     parts = []
     for pattern in PATTERNS:
@@ -92,7 +83,7 @@ def listed(table: pl.DataFrame) -> str:
     return "fine: " + "; ".join(parts)
 
 
-def _measured(table: pl.DataFrame, pattern: str, place: str, how: str, region: str = HELD_OUT) -> Swept:
+def _measured(table: Table, pattern: str, place: str, how: str, region: str = HELD_OUT) -> Swept:
     sides, values = over_sides(table, pattern, place, how, region)
     if not values.size:
         raise NotMeasured(f"{pattern}, {place}: not measured")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -14,7 +13,7 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, one_legend
 from recombine.lab.report.kit.curves import draw_sweep
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps._shared.sweeps import CROSS, levels
@@ -34,7 +33,7 @@ HELD = "#F5C9A8"
 THIN: dict[str, Any] = {"linewidth": 1.8, "linestyle": (0, (4, 2))}
 
 
-def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
+def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Held-out accuracy over the side of the square, for both patterns and both places."""
     return {
         "figure": Drawing(
@@ -45,7 +44,7 @@ def draw(table: pl.DataFrame, config: BumpsRun) -> dict[str, Drawing]:
     }
 
 
-def over_side(table: pl.DataFrame, config: BumpsRun) -> Figure:
+def over_side(table: Table, config: BumpsRun) -> Figure:
     """Both patterns over the side of the square, inside and at the corner."""
     with house_style():
         figure = Figure(figsize=(17, 7.2), layout="constrained")
@@ -66,7 +65,7 @@ def over_side(table: pl.DataFrame, config: BumpsRun) -> Figure:
     return figure
 
 
-def _draw_place(axes: Axes, table: pl.DataFrame, place: str, sides: list[float]) -> None:
+def _draw_place(axes: Axes, table: Table, place: str, sides: list[float]) -> None:
     if not sides:
         return empty_panel(axes, f"not measured: squares, {place}")
     span = np.linspace(min(sides), max(sides), 200)
