@@ -28,6 +28,7 @@ def numbers(table: pl.DataFrame) -> dict[str, Callable[..., float]]:
         "isolated_chance": partial(of_isolated, instrument=CHANCE_ISOLATED),
         "strict_k_max": partial(found["k_max"], instrument=STRICT, least=0.1),
         "lax_k_max": partial(found["k_max"], instrument=RECALL, least=0.75),
+        "count_k_max": partial(found["k_max"], instrument=OBJECTS, least=1.0),
         "off_strict": partial(off_the_paper, table, STRICT, 0.1),
         "off_lax": partial(off_the_paper, table, RECALL, 0.75),
         "off_count": partial(off_the_paper, table, OBJECTS, 1.0),

@@ -168,23 +168,45 @@ def _rho(numbers: NDArray[np.float64]) -> float:
 
 PAPER = "strong, by eye (rank correlation above 0.5)"
 CLAIMS = (
-    Claim("SC1a", "models and checkpoints with a higher C go further beyond what they were trained on, in labels "
-          "(label removed)", PAPER, correlates()),
-    Claim("SC1b", "the same, in objects of a training image", PAPER, correlates("objects"), check=True),
-    Claim("SC1c", "the same, in labels, C by the gradient", "beyond (above 0.5)", correlates(instrument=GRADIENT),
+    Claim("SC1a", "Models and checkpoints with a higher C go further beyond what they were trained on (in labels, "
+          "label removed).",
+          PAPER,
+          correlates()),
+    Claim("SC1b", "Models and checkpoints with a higher C go further beyond what they were trained on (in objects "
+          "of a training image, label removed).",
+          PAPER,
+          correlates("objects"), check=True),
+    Claim("SC1c", "Models and checkpoints with a higher C go further beyond what they were trained on (in labels, C "
+          "by the gradient).",
+          "not in the paper (above 0.5)",
+          correlates(instrument=GRADIENT),
           check=True),
-    Claim("SC1d", "the same, in objects, C by the gradient", "beyond (above 0.5)", correlates("objects", GRADIENT),
+    Claim("SC1d", "Models and checkpoints with a higher C go further beyond what they were trained on (in objects "
+          "of a training image, C by the gradient).",
+          "not in the paper (above 0.5)",
+          correlates("objects", GRADIENT),
           check=True),
-    Claim("SC2", "also at the end of training alone (in labels, label removed)", "beyond (above 0.5)",
+    Claim("SC2", "At the end of training alone, models with a higher C go further beyond what they were trained on "
+          "(in labels, label removed).",
+          "not in the paper (above 0.5)",
           correlates(keep=lambda point: point.last), check=True),
-    Claim("SC3", "also among networks that are not local by construction (in labels, label removed)",
-          "beyond (above 0.5)", correlates(keep=lambda point: not point.by_construction), check=True),
-    Claim("SC4", "models that come to draw more labels during training gain C (last less first checkpoint)",
-          "three models gain both (above 0)", gain_together),
-    Claim("SC5a", "models and checkpoints with a higher C draw more of the labels that are beyond training (mean "
-          "recall, scale from chance 0 to 1, label removed)", "beyond (above 0.5)", correlates("recall"), check=True),
-    Claim("SC5b", "also at the end of training alone", "beyond (above 0.5)",
+    Claim("SC3", "Among networks that are not local by construction, those with a higher C go further beyond what "
+          "they were trained on (in labels, label removed).",
+          "not in the paper (above 0.5)",
+          correlates(keep=lambda point: not point.by_construction), check=True),
+    Claim("SC4", "Models that come to draw more labels during training gain C (last less first checkpoint).",
+          "three models gain both (above 0)",
+          gain_together),
+    Claim("SC5a", "Models and checkpoints with a higher C draw more of the labels that are beyond training (mean "
+          "recall, scale from chance 0 to 1, label removed).",
+          "not in the paper (above 0.5)",
+          correlates("recall"), check=True),
+    Claim("SC5b", "At the end of training alone, models with a higher C draw more of the labels that are beyond "
+          "training (the same recall).",
+          "not in the paper (above 0.5)",
           correlates("recall", keep=lambda point: point.last), check=True),
-    Claim("SC5c", "also among networks that are not local by construction", "beyond (above 0.5)",
+    Claim("SC5c", "Among networks that are not local by construction, those with a higher C draw more of the labels "
+          "that are beyond training (the same recall).",
+          "not in the paper (above 0.5)",
           correlates("recall", keep=lambda point: not point.by_construction), check=True),
 )  # fmt: skip

@@ -14,7 +14,8 @@ CLAIMS = (
     Claim("SD1", "The answer at a latent pixel depends on other pixels near it (gradient within 1/16 of the side, low "
           "noise).", "local crosses, no number (above 0.5; chance about 0.02)",
           of_trained(ARM, above(final(NEAR, level="low"), 0.5))),
-    Claim("SD2", "Most so at low noise (the same, low minus high noise).",
+    Claim("SD2", "Dependence on near pixels is strongest at low noise (gradient within 1/16 of the side, low minus "
+          "high noise).",
           "especially at low noise, no number (above 0)",
           of_trained(ARM, above(difference(final(NEAR, level="low"), final(NEAR, level="high")), 0.0))),
     Claim("SD3", "Words act alike at distant places (overlap of the curves of all words at two places).",
