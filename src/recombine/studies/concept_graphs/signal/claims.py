@@ -33,8 +33,10 @@ def last_concepts(table: Table, arm: str) -> dict[int, str | None]:
 def weakest_is_last(table: Table) -> dict[int, float]:
     """Whether the concept with the weakest signal is the last, in all three arms."""
     last = {arm: last_concepts(table, arm) for arm in WEAKEST}
-    seeds = sorted(set.intersection(*map(set, last.values())))
-    return {seed: float(all(last[arm][seed] == concept for arm, concept in WEAKEST.items())) for seed in seeds}
+    return {
+        seed: float(all(last[arm][seed] == concept for arm, concept in WEAKEST.items()))
+        for seed in shared_seeds(*last.values())
+    }
 
 
 def _how_often(table: Table) -> str:

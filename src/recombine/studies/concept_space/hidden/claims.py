@@ -1,20 +1,15 @@
 """Hidden capabilities (Park et al. 2024): the rules, with the best of several tries corrected for its choice."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recombine.instruments.shapes.curves import emergence_time
+from recombine.instruments.shapes.curves import time_until
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every
-from recombine.lab.rules import BySeed, Measure, Rule, above
-from recombine.lab.table import Curve, curves, select
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.lab.rules import BySeed, Measure, Rule, above, shared_seeds
+from recombine.lab.table import Curve, Table, curves, select
 
 TARGET = "11"
 WEAK = 0.2  # separation of the colours
@@ -28,7 +23,7 @@ WAYS = {
 }
 
 
-def capability(table: pl.DataFrame, color_separation: float, way: str) -> dict[int, Curve]:
+def capability(table: Table, color_separation: float, way: str) -> dict[int, Curve]:
     """For each seed: accuracy over training by the best try of this way.
 
     It is chosen on one half of its samples and scored on the other, both ways round: no sample chooses its own score.
@@ -50,10 +45,10 @@ def _best(one: list[Curve], other: list[Curve]) -> NDArray[np.float64]:
     return scores
 
 
-def capable_before_asked(table: pl.DataFrame) -> Judgement:
+def capable_before_asked(table: Table) -> Judgement:
     """P5: over-prompting reaches 0.9 before plain prompts reach 0.5, in every seed where either comes."""
     over, plain = (capability(table, WEAK, way) for way in ("over", "plain"))
-    times = [(_time(over[seed], 0.9), _time(plain[seed], 0.5)) for seed in over]
+    times = [(time_until(*over[seed], 0.9), time_until(*plain[seed], 0.5)) for seed in over]
     came = [pair for pair in times if math.isfinite(min(pair))]
     words = ["never" if math.isinf(time) else f"{time:,.0f}" for time in np.median(came, axis=0)] if came else []
     silent = len(times) - len(came)
@@ -65,11 +60,11 @@ def capable_before_asked(table: pl.DataFrame) -> Judgement:
 def gain(way: str, than: str) -> Measure:
     """How much more accurate one way of asking is than another, averaged over training and arms."""
 
-    def measure(table: pl.DataFrame) -> BySeed:
+    def measure(table: Table) -> BySeed:
         gains: dict[int, list[float]] = {}
         for color in select(table, way=[way, than])["color_separation"].unique().sort():
             one, other = capability(table, color, way), capability(table, color, than)
-            for seed in one.keys() & other.keys():
+            for seed in shared_seeds(one, other):
                 gains.setdefault(seed, []).append(float((one[seed][1] - other[seed][1]).mean()))
         if not gains:
             raise NotMeasured(f"{WAYS[way]} was not measured beside {WAYS[than]}")
@@ -83,14 +78,14 @@ def better(way: str, than: str) -> Rule:
     return above(gain(way, than), 0)
 
 
-def _where_plain_differs_most(table: pl.DataFrame) -> tuple[int, dict[int, tuple[float, float]]]:
+def _where_plain_differs_most(table: Table) -> tuple[int, dict[int, tuple[float, float]]]:
     """The moment, and {seed: over-prompted and plain accuracy there}."""
     over, plain = (capability(table, WEAK, way) for way in ("over", "plain"))
     at = int(np.std([plain[seed][1] for seed in sorted(plain)], axis=0).argmax())
     return int(over[min(over)][0][at]), {s: (float(over[s][1][at]), float(plain[s][1][at])) for s in sorted(over)}
 
 
-def steadier(table: pl.DataFrame) -> BySeed:
+def steadier(table: Table) -> BySeed:
     """P6: how much farther a seed's plain accuracy is from the mean of all seeds than its over-prompted accuracy, where
     plain accuracy differs most.
     """
@@ -102,15 +97,10 @@ def steadier(table: pl.DataFrame) -> BySeed:
     return dict(zip(found, farther.tolist(), strict=True))
 
 
-def _spreads(table: pl.DataFrame) -> str:
+def _spreads(table: Table) -> str:
     seen, found = _where_plain_differs_most(table)
     over, plain = np.std(list(found.values()), axis=0)
     return f"standard deviations at {seen:,} images: {over:.2f} over-prompted, {plain:.2f} plain"
-
-
-def _time(curve: Curve, level: float) -> float:
-    time = emergence_time(*curve, level)
-    return math.inf if time is None else time
 
 
 CLAIMS = (

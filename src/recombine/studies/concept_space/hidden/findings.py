@@ -1,38 +1,28 @@
 """Which strength of prompt is best early and late, what random colours gain, and what each steering gain gives."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from recombine.lab.rules import mean
-from recombine.lab.table import curves
+from recombine.lab.table import Table, select
 from recombine.studies.concept_space.hidden.claims import WEAK, gain
-
-if TYPE_CHECKING:
-    import polars as pl
 
 EARLY = 16_000  # images seen, about where over-prompting first works
 
 
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
-    """Of colours 0.2 apart, by strength: mean accuracy over seeds and halves at two moments, and over training."""
-    over, steer = (_by_strength(table, way) for way in ("over", "steer"))
-    at = int(np.abs(over[0] - EARLY).argmin())
+def numbers(table: Table) -> dict[str, float | str]:
+    """Of colours 0.2 apart, by strength: the best at two moments, and the mean over training of each steering gain."""
+    over = _means(table, "over", "images_seen", "strength")
+    early = min(over["images_seen"], key=lambda seen: abs(seen - EARLY))
+    first, last = (select(over, images_seen=seen) for seen in (early, over["images_seen"].max()))
+    gains = _means(table, "steer", "strength").iter_rows()
     return {
-        "early": float(over[0][at]),
-        "best_early": max(over[1], key=lambda strength: over[1][strength][at]),
-        "best_late": max(over[1], key=lambda strength: over[1][strength][-1]),
+        "early": float(early),
+        "best_early": first.sort("value")["strength"][-1],
+        "best_late": last.sort("value")["strength"][-1],
         "random_gain": mean(gain("over-random", "plain")(table)),
-        "steer_by_gain": ", ".join(f"{values.mean():.2f} (gain {strength:g})" for strength, values in steer[1].items()),
+        "steer_by_gain": ", ".join(f"{value:.2f} (gain {strength:g})" for strength, value in gains),
     }
 
 
-def _by_strength(table: pl.DataFrame, way: str) -> tuple[np.ndarray, dict[float, np.ndarray]]:
-    """Images seen, and {strength: mean accuracy there}."""
-    found = curves(table, "prompted.product", "half", "strength", way=way, color_separation=WEAK)
-    each: dict[float, list[np.ndarray]] = {}
-    for (_, _, strength), (_, values) in found.items():
-        each.setdefault(strength, []).append(values)
-    return next(iter(found.values()))[0], {s: np.mean(each[s], axis=0) for s in sorted(each)}
+def _means(table: Table, way: str, *by: str) -> Table:
+    """Accuracy of a way of asking, the mean over seeds, halves of the samples and whatever else is not named."""
+    rows = select(table, "prompted.product", way=way, color_separation=WEAK)
+    return rows.select(*by, "value").group_by(*by).mean().sort(*by)

@@ -1,19 +1,13 @@
 """Learning times over concept signals (Park et al. 2024): the rules."""
 
-from __future__ import annotations
-
-import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from recombine.instruments.shapes.curves import emergence_time
-from recombine.lab.claims import Claim, NotMeasured
-from recombine.lab.rules import BySeed, Measure, Rule, above, between, in_every_seed
-from recombine.lab.table import curves, select
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.instruments.shapes.curves import time_until
+from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
+from recombine.lab.rules import BySeed, Measure, Rule, between, in_every_seed, shared_seeds
+from recombine.lab.table import Table, curves, select
 
 HELD_OUT = "11"
 THRESHOLD = 0.8
@@ -22,7 +16,7 @@ Pair = tuple[float, float]
 """Separations of colour and of size."""
 
 
-def learning_times(table: pl.DataFrame, concept: str, objects: bool = False) -> dict[Pair, dict[int, float]]:
+def learning_times(table: Table, concept: str, objects: bool = False) -> dict[Pair, dict[int, float]]:
     """{(D_c, D_s): {seed: images seen until the concept of the held-out class is learned}}.
 
     Infinite where it is not by the end of training. With `objects`, among the images that hold exactly one object, as a
@@ -38,71 +32,61 @@ def learning_times(table: pl.DataFrame, concept: str, objects: bool = False) -> 
                 raise NotMeasured("which images hold an object was not measured")
             there = 1 - sum(found[place][1] for found in lost)
             value = np.where(there >= SCARCE, value / np.maximum(there, SCARCE), 0.0)
-        time = emergence_time(seen, value, THRESHOLD)
         seed, color, size = place
-        times.setdefault((color, size), {})[seed] = math.inf if time is None else time
+        times.setdefault((color, size), {})[seed] = time_until(seen, value, THRESHOLD)
     if not times:
         raise NotMeasured(f"{concept} of {HELD_OUT} was not measured")
     return times
 
 
-class Compared:
-    """The times of a concept at two pairs of separations; what is not learned counts with the end of training."""
+def compared(table: Table, concept: str, slow: Pair, fast: Pair, objects: bool) -> tuple[list[float], str]:
+    """The time of a concept at one pair of separations over that at another, one ratio a seed; the medians in words.
 
-    def __init__(self, table: pl.DataFrame, concept: str, slow: Pair, fast: Pair, objects: bool) -> None:
-        times, end = learning_times(table, concept, objects), float(table["images_seen"].max())  # type: ignore[arg-type]
-        if slow not in times or fast not in times or slow == fast:
-            raise NotMeasured(f"needs separations {slow} and {fast}")
-        both = {seed: (times[slow][seed], times[fast][seed]) for seed in times[slow] if seed in times[fast]}
-        learned = {seed: pair for seed, pair in both.items() if math.isfinite(min(pair))}
-        if not learned:
-            raise NotMeasured(f"{concept} is not learned by the end of training at {slow} or at {fast} in any seed")
-        self.times = {seed: (min(a, end), min(b, end)) for seed, (a, b) in learned.items()}
-        self.never = sum(map(math.isinf, (time for pair in learned.values() for time in pair)))
-
-    @property
-    def ratios(self) -> dict[int, float]:
-        """{seed: slow over fast}."""
-        return {seed: slow / fast for seed, (slow, fast) in self.times.items()}
-
-    @property
-    def note(self) -> str:
-        """The medians in words, and how many runs have not learned the concept."""
-        slow, fast = np.median(list(self.times.values()), axis=0)
-        never = f"; {self.never} runs have not learned it and count with the end of training" if self.never else ""
-        return f"median images: {slow:,.0f} and {fast:,.0f}{never}"
+    What is not learned counts with the end of training, and not at all in a seed that learns it at neither.
+    """
+    times, end = learning_times(table, concept, objects), _end(table)
+    if slow not in times or fast not in times or slow == fast:
+        raise NotMeasured(f"needs separations {slow} and {fast}")
+    both = np.array([(times[slow][seed], times[fast][seed]) for seed in shared_seeds(times[slow], times[fast])])
+    both = both.reshape(-1, 2)[np.isfinite(both).any(-1)]  # [seeds, 2]
+    if not len(both):
+        raise NotMeasured(f"{concept} is not learned by the end of training at {slow} or at {fast} in any seed")
+    medians, never = np.median(np.minimum(both, end), axis=0), np.isinf(both).sum()
+    note = f"; {never} runs have not learned it and count with the end of training" if never else ""
+    ratios = [min(a, end) / min(b, end) for a, b in both.tolist()]
+    return ratios, f"median images: {medians[0]:,.0f} and {medians[1]:,.0f}{note}"
 
 
 def slower(concept: str, slow: Pair, fast: Pair, low: float, high: float, objects: bool = False) -> Rule:
     """The time of a concept at one pair of separations over that at another lies between bounds."""
-    return between(
-        lambda table: Compared(table, concept, slow, fast, objects).ratios, low, high,
-        lambda table: Compared(table, concept, slow, fast, objects).note,
-    )  # fmt: skip
+
+    def judge(table: Table) -> Judgement:
+        ratios, note = compared(table, concept, slow, fast, objects)
+        return judge_within(ratios, low, high, note)
+
+    return judge
 
 
 def competes(objects: bool = False) -> Rule:
     """At the weakest colour, log2 of the time of colour with the strongest size signal over the weakest is above 0."""
 
-    def compared(table: pl.DataFrame) -> Compared:
+    def judge(table: Table) -> Judgement:
         times = learning_times(table, "color", objects)
         weak, sizes = min(c for c, _ in times), sorted({s for _, s in times})
-        return Compared(table, "color", (weak, sizes[-1]), (weak, sizes[0]), objects)
+        ratios, note = compared(table, "color", (weak, sizes[-1]), (weak, sizes[0]), objects)
+        return judge_above([float(np.log2(ratio)) for ratio in ratios], 0, note)
 
-    return above(
-        lambda table: {seed: float(np.log2(ratio)) for seed, ratio in compared(table).ratios.items()}, 0.0,
-        lambda table: compared(table).note,
-    )  # fmt: skip
+    return judge
 
 
-def color_falls(table: pl.DataFrame) -> BySeed:
+def color_falls(table: Table) -> BySeed:
     """Whether the time of colour falls or stays from each of its separations to the next, on average over sizes."""
-    times, end = learning_times(table, "color"), float(table["images_seen"].max())  # type: ignore[arg-type]
+    times, end = learning_times(table, "color"), _end(table)
     steps = sorted({color for color, _ in times})
     if len(steps) < 2:
         raise NotMeasured("a single separation of color: there is no trend")
     falling = {}
-    for seed in sorted(set.intersection(*(set(found) for found in times.values()))):
+    for seed in shared_seeds(*times.values()):
         means = [np.mean([min(t[seed], end) for (color, _), t in times.items() if color == step]) for step in steps]
         falling[seed] = float(bool(np.all(np.diff(means) <= 0)) and means[-1] < means[0])
     return falling
@@ -111,15 +95,18 @@ def color_falls(table: pl.DataFrame) -> BySeed:
 def lowest_on_real_images(judge: str) -> Measure:
     """Accuracy of a judge on fresh real images, the lowest of any class and concept."""
 
-    def measure(table: pl.DataFrame) -> BySeed:
-        import polars as pl
-
-        rows = select(table, f"calibration.{judge}.accuracy")
+    def measure(table: Table) -> BySeed:
+        rows = select(table, f"calibration.{judge}.accuracy").select("seed", "value")
         if not rows.height:
             raise NotMeasured(f"the {judge} was not measured on real images")
-        return dict(rows.group_by("seed").agg(pl.col("value").min()).sort("seed").iter_rows())
+        return dict(rows.group_by("seed").min().sort("seed").iter_rows())
 
     return measure
+
+
+def _end(table: Table) -> float:
+    """Of training, in images seen."""
+    return float(table["images_seen"].max())  # type: ignore[arg-type]
 
 
 CLAIMS = (

@@ -1,26 +1,24 @@
 """The figure of learning times over concept signals (Park et al. 2024)."""
 
 import numpy as np
-import polars as pl
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from recombine.lab.claims import NotMeasured
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import count_text
-from recombine.lab.report.kit.style import FAINT, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import FAINT, empty_panel, put_caption, seeds_text
+from recombine.lab.table import Table
 from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_space.speed.claims import HELD_OUT, THRESHOLD, learning_times
 
 
-def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
+def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """The time of colour over D_c and of size over D_s, a line for each separation of the other concept."""
     total = config.training.total
-    with house_style():
-        figure = Figure(figsize=(14, 12.4), layout="constrained")
-        panels = figure.subplots(2, 2, sharey=True)
+    with new_figure(14, 12.4, 2, 2) as (figure, panels):
         for (left, right), letters, objects in zip(panels, ("ab", "cd"), (False, True), strict=True):
             where = ", images with an object" if objects else ", all images"
             _draw(left, table, "color", total, f"{letters[0]}   Colour{where}", objects)
@@ -39,7 +37,7 @@ def draw(table: pl.DataFrame, config: RunConfig) -> dict[str, Drawing]:
     return {"figure": Drawing(figure, caption)}
 
 
-def _draw(axes: Axes, table: pl.DataFrame, concept: str, total: int, title: str, objects: bool) -> None:
+def _draw(axes: Axes, table: Table, concept: str, total: int, title: str, objects: bool) -> None:
     axis, name, others_name = (0, "colour", "sizes") if concept == "color" else (1, "size", "colours")
     axes.set_title(title)
     try:
@@ -49,20 +47,14 @@ def _draw(axes: Axes, table: pl.DataFrame, concept: str, total: int, title: str,
     others = sorted({place[1 - axis] for place in measured})
     shades = colormaps["viridis"](np.linspace(0, 0.85, len(others)))
     for order, (shade, other) in enumerate(zip(shades, others, strict=True)):
-        found = {
-            place[axis]: np.minimum(list(t.values()), total)
-            for place, t in measured.items()
-            if place[1 - axis] == other
-        }
-        at = np.array(sorted(found)) + 0.006 * (order - (len(others) - 1) / 2)  # so that seeds do not hide each other
-        each = [found[separation] for separation in sorted(found)]
-        label = f"{others_name} {other:g} apart"
-        axes.plot(at, [np.median(t) for t in each], "o-", color=shade, linewidth=2.6, markersize=9, label=label)
-        for x, t in zip(at, each, strict=True):
+        found = {place[axis]: np.minimum(list(t.values()), total)
+                 for place, t in sorted(measured.items()) if place[1 - axis] == other}  # fmt: skip
+        at = np.array(list(found)) + 0.006 * (order - (len(others) - 1) / 2)  # so that seeds do not hide each other
+        medians = [float(np.median(t)) for t in found.values()]
+        axes.plot(at, medians, "o-", color=shade, linewidth=2.6, markersize=9, label=f"{others_name} {other:g} apart")
+        for x, t in zip(at, found.values(), strict=True):
             axes.plot(np.full(len(t), x), t, "o", color=shade, markersize=4, alpha=0.45)
-    strongest = sorted((place[axis], float(np.median(np.minimum(list(t.values()), total))))
-                       for place, t in measured.items() if place[1 - axis] == others[-1])  # fmt: skip
-    axes.set_title(f"{title}: ratio {strongest[0][1] / strongest[-1][1]:.1f}")
+    axes.set_title(f"{title}: ratio {medians[0] / medians[-1]:.1f}")  # of the strongest of the others
     axes.axhline(total, color=FAINT, linestyle="--", linewidth=1.2)
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -1,27 +1,22 @@
 """Paths in concept space (Park et al. 2024): the rules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Measure, above, below, between
-from recombine.lab.table import curves
+from recombine.lab.table import Table, curves
 from recombine.studies.concept_space.speed.claims import HELD_OUT, THRESHOLD, lowest_on_real_images
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Path = NDArray[np.float64]  # [moments, 2]: P(blue), P(small)
 
 
-def path(table: pl.DataFrame, arm: str, node: str) -> dict[int, Path]:
+def path(table: Table, arm: str, node: str) -> dict[int, Path]:
     """For each seed: where the samples of a class lie in concept space at each evaluation."""
-    where: dict[str, Any] = {"arm": arm, "node": node, "sampler": None}
-    blue, small = (curves(table, "classifier.answer", answer=answer, **where) for answer in ("blue", "small"))
+    blue, small = (
+        curves(table, "classifier.answer", answer=answer, arm=arm, node=node, sampler=None)
+        for answer in ("blue", "small")
+    )
     return {seed: np.stack([blue[seed,][1], small[seed,][1]], 1) for (seed,) in blue if (seed,) in small}
 
 
@@ -35,7 +30,7 @@ def bend(way: Path) -> float:
 def bend_of(arm: str) -> Measure:
     """The bend of the held-out class's path in an arm."""
 
-    def measure(table: pl.DataFrame) -> dict[int, float]:
+    def measure(table: Table) -> dict[int, float]:
         ways = path(table, arm, HELD_OUT)
         if not ways:
             raise NotMeasured(f"the path of {HELD_OUT} in arm {arm} was not measured")

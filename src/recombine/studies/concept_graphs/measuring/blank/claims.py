@@ -34,7 +34,7 @@ def false_share(arm: str, *kinds: str) -> Measure:
 def blank_answers(table: Table, canvas: str = "blank") -> dict[int, str]:
     """For each seed of the first arm: the values that the probes find likeliest on this canvas, in words."""
     rows = select(table, "calibration.probe.answer", canvas=canvas)
-    likeliest = select(rows, arm=rows["arm"][:1]).sort("value").group_by("seed", "concept").last()
+    likeliest = select(rows, arm=rows["arm"][:1]).sort("value", "answer").group_by("seed", "concept").last()
     answers: dict[int, dict[str, str]] = {}
     for seed, concept, answer in likeliest.sort("seed").select("seed", "concept", "answer").iter_rows():
         answers.setdefault(seed, {})[concept] = answer

@@ -1,7 +1,6 @@
 """Figures of the blank experiment: what a probe's curve is made of, and what probes say of nothing."""
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -102,7 +101,7 @@ def answers_to_nothing(table: Table, concepts: Concepts) -> Figure:
 
 def _by_seed(rows: Table) -> list[float]:
     """One value a seed: arms share their probes."""
-    return rows.group_by("seed").agg(pl.col("value").first()).sort("seed")["value"].to_list()
+    return rows.select("seed", "value").group_by("seed").first().sort("seed")["value"].to_list()
 
 
 def _wrong(table: Table, arm: str) -> str:

@@ -10,23 +10,18 @@ TOLERANCE = 0.05  # about the sampling error of an accuracy over 50 images
 
 def audited_cells(table: Table) -> Table:
     """Product accuracy by the run's own sampler (fast) and the audit's (slow) where both were measured, and the gap."""
-    import polars as pl
-
     place = ("arm", "seed", "images_seen", "node", "distance")
     rows = select(table, "reader.product")
-    slow = rows.filter(pl.col("sampler").is_not_null()).select(*place, "sampler", slow="value")
+    slow = rows.drop_nulls("sampler").select(*place, "sampler", slow="value")
     cells = slow.join(select(rows, sampler=None).select(*place, fast="value"), on=place)
     if not cells.height:
         raise NotMeasured("no evaluation that was measured was audited with a slower sampler")
-    return cells.with_columns(gap=pl.col("fast") - pl.col("slow")).sort(*place)
+    return cells.with_columns(gap=cells["fast"] - cells["slow"]).sort(*place)
 
 
 def gaps(table: Table) -> dict[int, float]:
     """The first sampler's product accuracy less the audit's, the mean over classes and moments."""
-    import polars as pl
-
-    means = audited_cells(table).group_by("seed").agg(pl.col("gap").mean()).sort("seed")
-    return dict(means.iter_rows())
+    return dict(audited_cells(table).select("seed", "gap").group_by("seed").mean().sort("seed").iter_rows())
 
 
 def _agreement(table: Table) -> str:
