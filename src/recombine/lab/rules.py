@@ -109,6 +109,23 @@ def named(instrument: str, where: Mapping[str, Any]) -> str:
     return " ".join([instrument, *(f"{name} {value}" for name, value in where.items() if value is not None)])
 
 
+def noted(text: str, *measures: Measure) -> Callable[[pl.DataFrame], str]:
+    """A note with the means of these measures over seeds in a text: "before fine-tuning {:.2f}"."""
+    return lambda table: text.format(*(mean(measure(table)) for measure in measures))
+
+
+def fixed(measure: Measure, missing: str) -> Measure:
+    """What the first seed has, for any seed."""
+
+    def values(table: pl.DataFrame) -> BySeed:
+        found = measure(table)
+        if not found:
+            raise NotMeasured(missing)
+        return dict.fromkeys(table["seed"].unique().to_list(), found[min(found)])
+
+    return values
+
+
 def difference(one: Measure, other: Measure) -> Measure:
     """One less the other, of the seeds that have both."""
     return lambda table: less(one(table), other(table))
@@ -173,9 +190,15 @@ def median(values: BySeed) -> float:
     return float(np.median(list(values.values())))
 
 
-def shared_seeds(*found: BySeed) -> list[int]:
+def shared_seeds(*found: Mapping[int, Any]) -> list[int]:
     """The seeds that all of these have, ascending."""
     return sorted(set.intersection(*map(set, found)))
+
+
+def correlation(one: ArrayLike, other: ArrayLike) -> float:
+    """Pearson's; 0 where either is the same throughout."""
+    first, second = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    return float(np.corrcoef(first, second)[0, 1]) if np.ptp(first) and np.ptp(second) else 0.0
 
 
 def combined(found: Iterable[BySeed], combine: Callable[[list[float]], Value]) -> dict[int, Value]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from recombine.lab.numbers import interval_text, number_text
 
 Interval = tuple[float, float]
 
@@ -34,6 +36,11 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
         return None
     (low,), (high,) = mean_intervals(data, level)
     return float(low), float(high)
+
+
+def mean_text(values: Sequence[float]) -> str:
+    """The mean over seeds and its interval: "1.02 (0.95 to 1.10)"."""
+    return f"{number_text(np.mean(values))} ({interval_text(mean_interval(values))})"
 
 
 def mean_intervals(values: NDArray[np.float64], level: float = 0.95) -> NDArray[np.float64]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from recombine.lab.claims import Judgement, NotMeasured, verdict_above
 from recombine.lab.rules import Note, Rule
@@ -59,6 +62,26 @@ def share_difference(more: Counts, less: Counts) -> Interval:
     """An interval of at least 95% for the difference of two shares: between the ends of two exact ones of 97.5%."""
     (low, high), (lower, upper) = (proportion_interval(*counts, level=0.975) for counts in (more, less))
     return low - upper, high - lower
+
+
+def log_crossing(response: Mapping[int, float] | Mapping[float, float], level: float) -> float:
+    """The place from which on a response is at the level, {place: value} ascending, between two places by a straight
+    line over their logarithm; infinite if it never is, 0 if it is from the first place on.
+    """
+    places, values = list(response), list(response.values())
+    under = [number for number, value in enumerate(values) if value < level]
+    if not under:
+        return 0.0
+    last = under[-1]
+    if last + 1 == len(values):
+        return math.inf
+    rise = (level - values[last]) / (values[last + 1] - values[last])
+    return float(places[last] * (places[last + 1] / places[last]) ** rise)
+
+
+def log_slope(response: Mapping[int, float] | Mapping[float, float]) -> float:
+    """The power with which a response, {place: value}, grows: the slope of its logarithm over that of the place."""
+    return float(np.polyfit(np.log(list(response)), np.log(list(response.values())), 1)[0])
 
 
 def share(counts: Counts) -> float:

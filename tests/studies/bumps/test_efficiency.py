@@ -11,6 +11,7 @@ import pytest
 
 from recombine.lab.claims import NotMeasured, judge_all
 from recombine.lab.table import make_table
+from recombine.lab.trends import log_crossing
 from recombine.runs.bump_sets import (
     KINDS,
     SHARES,
@@ -26,7 +27,7 @@ from recombine.runs.bumps import BumpsRun
 from recombine.seeds import Seeds
 from recombine.studies import EXPERIMENTS
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, SampledNearestLabel
-from recombine.studies.bumps.efficiency.claims import CLAIMS, needed, slopes
+from recombine.studies.bumps.efficiency.claims import CLAIMS, LEVEL, slopes
 from recombine.studies.bumps.efficiency.experiment import named
 from recombine.studies.bumps.efficiency.findings import numbers
 from recombine.worlds.holdouts import HELD_OUT, SEEN
@@ -117,10 +118,10 @@ def test_a_seed_without_a_number_is_left_out_and_counted() -> None:
 
 
 def test_images_needed_are_read_between_two_numbers() -> None:
-    assert needed({10: 0.2, 40: 1.0}, 0.6) == pytest.approx(20)
-    assert needed({10: 0.7, 40: 0.5, 160: 0.7}, 0.6) == pytest.approx(80)  # from there on for good
-    assert needed({10: 0.7, 40: 0.9}) == 0
-    assert math.isinf(needed({10: 0.1, 40: 0.5}))
+    assert log_crossing({10: 0.2, 40: 1.0}, 0.6) == pytest.approx(20)
+    assert log_crossing({10: 0.7, 40: 0.5, 160: 0.7}, 0.6) == pytest.approx(80)  # from there on for good
+    assert log_crossing({10: 0.7, 40: 0.9}, LEVEL) == 0
+    assert math.isinf(log_crossing({10: 0.1, 40: 0.5}, LEVEL))
 
 
 def test_slopes_of_exact_powers() -> None:
@@ -196,5 +197,7 @@ def test_numbers_of_the_findings() -> None:
 
 
 def test_the_slope_of_the_nearest_label_is_near_two() -> None:
-    found = {n: needed({bumps(n, share): 0.8 * share for share in np.linspace(0.5, 1, 101)}) for n in SIZES}
+    found = {
+        n: log_crossing({bumps(n, share): 0.8 * share for share in np.linspace(0.5, 1, 101)}, LEVEL) for n in SIZES
+    }
     assert slopes({0: found})[0] == pytest.approx(2.09, abs=0.02)

@@ -6,13 +6,13 @@ import polars as pl
 import pytest
 
 from recombine.lab.claims import judge_all
+from recombine.lab.sweeps import levels
 from recombine.lab.table import make_table
 from recombine.runs.bump_baselines import NearestLabel
 from recombine.runs.bumps import BumpsRun
 from recombine.settings import override
 from recombine.studies import EXPERIMENTS
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED, baseline_of, nearest_label
-from recombine.studies.bumps._shared.sweeps import levels
 from recombine.studies.bumps.holes.squares.claims import (
     CENTRE,
     CLAIMS,

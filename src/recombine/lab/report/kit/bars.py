@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.style import INK, SERIES_COLORS
+from recombine.lab.rules import BySeed
 from recombine.lab.statistics import mean_interval
 
 ROOM = 0.8  # of the distance between groups that their bars take
@@ -38,6 +40,23 @@ def draw_bars(
         axes.bar([0], [0], color=shades[name], label=name)
     axes.set_xticks(range(len(groups)), list(groups))
     axes.grid(False, axis="x")
+
+
+def accuracy_bars(
+    axes: Axes,
+    found: Mapping[str, Mapping[str, tuple[BySeed, BySeed]]],
+    colors: Mapping[str, str],
+    baseline: str = "nearest label",
+) -> None:
+    """{group: {series: what a model has, what its baseline has}}, from 0 to 1."""
+    values = {group: {name: list(model.values()) for name, (model, _) in bars.items()} for group, bars in found.items()}
+    levels = {
+        group: {name: next(iter(null.values())) for name, (_, null) in bars.items() if null}
+        for group, bars in found.items()
+    }
+    draw_bars(axes, values, colors, levels)
+    axes.plot([], [], color=INK, linewidth=2, label=baseline)
+    accuracy_axis(axes)
 
 
 def draw_bar(axes: Axes, place: float, values: Sequence[float] | np.ndarray, width: float, color: str) -> None:

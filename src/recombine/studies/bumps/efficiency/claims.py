@@ -15,7 +15,6 @@ from typing import Literal
 import numpy as np
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, judge_within
-from recombine.lab.numbers import interval_text, number_text
 from recombine.lab.rules import (
     BySeed,
     Measure,
@@ -28,8 +27,9 @@ from recombine.lab.rules import (
     mean,
     median,
 )
-from recombine.lab.statistics import mean_interval
+from recombine.lab.statistics import mean_text
 from recombine.lab.table import Table, at_ends
+from recombine.lab.trends import log_crossing, log_slope
 from recombine.runs.bump_sets import HELD, WITH, WITHOUT, bumps, stripes
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.worlds.holdouts import HELD_OUT, SEEN
@@ -89,27 +89,12 @@ def stripes_alone(table: Table, of: Accuracy) -> dict[int, BySeed]:
     return {pixels: values for (pixels, share), values in accuracies(table, of).items() if not share}
 
 
-def needed(response: Mapping[int, float], level: float = LEVEL) -> float:
-    """Images of bumps from which on accuracy is at the level, between two numbers tried by a straight line over their
-    logarithm; infinite if it never is, 0 if it is at the least number tried.
-    """
-    numbers, values = list(response), list(response.values())
-    under = [place for place, value in enumerate(values) if value < level]
-    if not under:
-        return 0.0
-    last = under[-1]
-    if last + 1 == len(values):
-        return math.inf
-    rise = (level - values[last]) / (values[last + 1] - values[last])
-    return float(numbers[last] * (numbers[last + 1] / numbers[last]) ** rise)
-
-
 def images_needed(table: Table, of: Accuracy) -> Needed:
     """The number of images from which on this accuracy is at the level, for every seed and size."""
     found: dict[int, dict[int, float]] = {}
     for pixels, by_seed in responses(table, of).items():
         for seed, response in by_seed.items():
-            number = needed(response)
+            number = log_crossing(response, LEVEL)
             extra = stripes(pixels) if of.counted == "all" and of.kind == WITH and number else 0
             found.setdefault(seed, {})[pixels] = number + extra
     return found
@@ -120,12 +105,13 @@ def slopes(found: Needed) -> dict[int, float]:
     sizes = {pixels for own in found.values() for pixels in own}
     if len(sizes) < FEWEST_SIZES:
         raise NotMeasured(f"a slope needs {FEWEST_SIZES} sizes of the canvas")
-    fits = {}
-    for seed, own in found.items():
-        if set(own) == sizes and all(0 < number < math.inf for number in own.values()):
-            across, up = np.log(list(own)), np.log(list(own.values()))
-            fits[seed] = float(np.polyfit(across, up, 1)[0])
-    return fits
+    whole = {seed: own for seed, own in readable(found).items() if set(own) == sizes}
+    return {seed: log_slope(own) for seed, own in whole.items()}
+
+
+def readable(found: Needed) -> dict[int, dict[int, float]]:
+    """{seed: {pixels: number}}, where there is one."""
+    return {seed: {n: number for n, number in own.items() if 0 < number < math.inf} for seed, own in found.items()}
 
 
 def slope_of(of: Accuracy) -> Measure:
@@ -207,7 +193,7 @@ def slope_text(found: Needed) -> str:
         return "no slope: too few sizes"
     if not fits:
         return "no slope"
-    return f"slope {number_text(np.mean(fits))} ({interval_text(mean_interval(fits))})"
+    return f"slope {mean_text(fits)}"
 
 
 def medians(found: Needed) -> dict[int, float]:
@@ -225,7 +211,7 @@ def _medians(found: Needed) -> str:
     """The median number at each size, and how many seeds have none."""
     words = {0.0: "at once", math.inf: "never"}
     text = ", ".join(f"N = {n}: {words.get(number, f'{number:.0f}')}" for n, number in medians(found).items())
-    left = sum(not all(0 < number < math.inf for number in own.values()) for own in found.values())
+    left = sum(len(readable(found)[seed]) < len(own) for seed, own in found.items())
     return f"{text}; {left} seeds without a number left out" if left else text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,10 +16,10 @@ from recombine.lab.report.kit.ordered import put_legend, shades
 from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, put_caption
 from recombine.lab.rules import mean
+from recombine.lab.sweeps import levels
 from recombine.lab.table import Curve, Table
 from recombine.runs.bump_sets import WITH, WITHOUT
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.sweeps import levels
 from recombine.studies.bumps.efficiency.claims import (
     FEWEST_SIZES,
     LEVEL,
@@ -28,6 +27,7 @@ from recombine.studies.bumps.efficiency.claims import (
     Needed,
     images_needed,
     medians,
+    readable,
     responses,
     slope_text,
     slopes,
@@ -116,9 +116,9 @@ def _draw_needed(axes: Axes, table: Table) -> None:
     drawn: dict[int, list[float]] = {}
     for of, color, name in LINES:
         found = images_needed(table, of)
-        points = medians(_readable(found))
+        points = medians(readable(found))
         hollow = {"markerfacecolor": "none"} if of.judged == "bump" else {"markeredgewidth": 0}
-        for own in _readable(found).values():
+        for own in readable(found).values():
             axes.plot(list(own), list(own.values()), "o", color=color, markersize=6, alpha=0.5, **hollow)
         if points:
             axes.plot(
@@ -128,7 +128,7 @@ def _draw_needed(axes: Axes, table: Table) -> None:
             for pixels, number in points.items():
                 drawn.setdefault(pixels, []).append(number)
     baseline = images_needed(table, Accuracy(WITHOUT).nearest)
-    if line := medians(_readable(baseline)):
+    if line := medians(readable(baseline)):
         label = f"nearest label, bumps: {slope_text(baseline)}"
         axes.plot(list(line), list(line.values()), ":", color="#666666", linewidth=2.2, label=label)
     axes.set_title(f"c   Images for {LEVEL:.0%} of all labels{_power(images_needed(table, Accuracy(WITHOUT)))}")
@@ -152,13 +152,6 @@ def _draw_needed(axes: Axes, table: Table) -> None:
 def _power(found: Needed) -> str:
     fits = slopes(found) if len({pixels for own in found.values() for pixels in own}) >= FEWEST_SIZES else {}
     return f": N$^{{{mean(fits):.2f}}}$, bumps alone" if fits else ""
-
-
-def _readable(found: Mapping[int, Mapping[int, float]]) -> dict[int, dict[int, float]]:
-    """{seed: {pixels: number}}, where there is one."""
-    return {
-        seed: {pixels: number for pixels, number in own.items() if 0 < number < math.inf} for seed, own in found.items()
-    }
 
 
 def _curves(by_seed: Mapping[int, Mapping[int, float]]) -> list[Curve]:

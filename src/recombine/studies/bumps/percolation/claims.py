@@ -25,6 +25,7 @@ from recombine.lab.rules import (
     above,
     above_where_least,
     combined,
+    correlation,
     least,
     less,
     mean,
@@ -189,7 +190,7 @@ def grows_linearly(labels: str) -> Rule:
 
     def found(table: Table) -> dict[float, BySeed]:
         own = {width: line for width, line in losses(table, labels).items() if len(line) > 2}
-        return {width: combined(line.values(), partial(_correlation, list(line))) for width, line in own.items()}
+        return {width: combined(line.values(), partial(correlation, list(line))) for width, line in own.items()}
 
     def every(table: Table) -> str:
         return "; " + ", ".join(f"{width:g}: {mean(values):.2f}" for width, values in found(table).items())
@@ -238,10 +239,6 @@ def shares_beside(table: Table) -> str:
 def mean_of(values: list[float]) -> float:
     """Their mean."""
     return float(np.mean(values))
-
-
-def _correlation(lams: list[float], curve: list[float]) -> float:
-    return float(np.corrcoef(lams, curve)[0, 1]) if np.ptp(curve) else 0.0
 
 
 def _rank(found: Critical) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from recombine.lab.numbers import interval_text, number_text
 from recombine.lab.rules import less, mean
-from recombine.lab.statistics import mean_interval
+from recombine.lab.statistics import mean_text
 from recombine.lab.table import Table, at_end, select
 from recombine.studies.bumps.torus.claims import ADDITIVE, BLOCK, HEADLINE, RATIO, TORUS, holes
 
@@ -12,10 +11,7 @@ from recombine.studies.bumps.torus.claims import ADDITIVE, BLOCK, HEADLINE, RATI
 def numbers(table: Table) -> dict[str, float | str]:
     """Nulls beside the trained block, gains over the untrained one by seed, and how many seeds have which holes."""
     counted = list(holes(table, **BLOCK).values())
-    x_on_y = {"instrument": "geometry.residual", "rings": "x on y"}
     return {
-        "untrained_rings": mean(at_end(table, block=HEADLINE, trained=False, **x_on_y)),
-        "pixel_rings": mean(at_end(table, block="pixels", **x_on_y)),
         "probes": select(table, RATIO, **BLOCK)["images_seen"].n_unique(),
         "torus_seeds": sum(own == TORUS for own in counted),
         "open_seeds": sum(None in own for own in counted),
@@ -30,4 +26,4 @@ def _gain(table: Table, block: str) -> str:
     """The additive fraction after training less that before, paired by seed, with its interval."""
     after, before = (at_end(table, ADDITIVE, block=block, trained=trained) for trained in (True, False))
     gains = less(after, before)
-    return f"{number_text(mean(gains))} ({interval_text(mean_interval(list(gains.values())))})"
+    return mean_text(list(gains.values()))

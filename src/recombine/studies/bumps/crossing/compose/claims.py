@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from recombine.lab.claims import Claim, NotMeasured
-from recombine.lab.rules import BySeed, Measure, Rule, above, average, below, difference, final, largest, mean, smallest
+from recombine.lab.rules import (
+    Measure,
+    Rule,
+    above,
+    average,
+    below,
+    difference,
+    final,
+    fixed,
+    largest,
+    mean,
+    smallest,
+)
 from recombine.lab.table import Table
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, VERTICAL
@@ -36,18 +48,6 @@ def baseline(pick: Pick, asked: Sequence[Asked], data: str, how: str = "darkest"
     Seeds differ in how ties between labels fall, and in nothing that is compared.
     """
     return fixed(right(pick, asked, data, how, NEAREST), "the nearest-label baseline was not computed")
-
-
-def fixed(measure: Measure, missing: str) -> Measure:
-    """What the first seed has, for any seed."""
-
-    def values(table: Table) -> BySeed:
-        found = measure(table)
-        if not found:
-            raise NotMeasured(missing)
-        return dict.fromkeys(table["seed"].unique().to_list(), found[min(found)])
-
-    return values
 
 
 def lowest(data: str, asked: Sequence[Asked], bound: float) -> Rule:

@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
+from recombine.lab.report.kit.bars import accuracy_bars
 from recombine.lab.report.kit.curves import band_caption, draw_series
 from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import empty_panel, put_caption, seeds_text
 from recombine.lab.rules import BySeed, average, mean
 from recombine.lab.table import Curve, Table, mean_curves, select
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps.crossing.compose.claims import NEVER_SEEN, right
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from recombine.lab.claims import Claim
-from recombine.lab.rules import Measure, above, average, between, difference, final, lowest_of, mean, ratio
+from recombine.lab.rules import Measure, above, average, between, difference, final, fixed, lowest_of, mean, ratio
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
-from recombine.studies.bumps.crossing.compose.claims import fixed
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL
 
 HELD = (VERTICAL, HORIZONTAL, INTERSECTION)

@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
+from recombine.lab.report.kit.bars import accuracy_bars
 from recombine.lab.report.kit.curves import band_caption, draw_series
 from recombine.lab.report.kit.style import house_style, put_caption
 from recombine.lab.rules import BySeed, mean
 from recombine.lab.table import Curve, Table, at_end, mean_curves, select
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps.crossing.compose_bumps.claims import HELD, SETS, held_out
 from recombine.worlds.holdouts import HORIZONTAL, INTERSECTION, SEEN, VERTICAL

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
+from recombine.lab.report.kit.bars import accuracy_bars
 from recombine.lab.report.kit.curves import draw_series
 from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import INK, put_caption, seeds_text
@@ -13,7 +14,6 @@ from recombine.lab.rules import BySeed, average, mean
 from recombine.lab.table import Curve, Table, curves, select
 from recombine.runs.bump_codes import LONG, RAW
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.code_figure import draw_codes
 from recombine.studies.bumps._shared.codes import COLORS, NAMES
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED

@@ -7,9 +7,9 @@ import numpy as np
 from recombine.instruments.bumps.band_evaluation import BAND
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import BySeed, above, below, rank_correlation
+from recombine.lab.sweeps import Swept, levels, swept
 from recombine.lab.table import Table, at_end
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
-from recombine.studies.bumps._shared.sweeps import Swept, levels, swept
 from recombine.worlds.holdouts import SEEN
 
 ORDERED = -0.8

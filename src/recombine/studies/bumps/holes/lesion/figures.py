@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,12 +13,13 @@ from recombine.lab.report.kit.curves import draw_sweep
 from recombine.lab.report.kit.maps import draw_map, places_of
 from recombine.lab.report.kit.ordered import shades
 from recombine.lab.report.kit.panels import new_figure
-from recombine.lab.report.kit.style import FAINT, INK, empty_figure, empty_panel, put_caption, seeds_text
+from recombine.lab.report.kit.style import INK, empty_figure, empty_panel, put_caption, seeds_text
+from recombine.lab.report.kit.sweeps import CROSS, mark_mean, shade_baseline, size_axis
 from recombine.lab.rules import mean
+from recombine.lab.sweeps import levels
 from recombine.lab.table import Table, at_end, at_ends, select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
-from recombine.studies.bumps._shared.sweeps import CROSS, levels
 from recombine.studies.bumps.holes.lesion.claims import expected, over_widths, widths_of
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
@@ -87,13 +87,10 @@ def maps(table: Table) -> Figure:
 
 def _draw_band(axes: Axes, table: Table) -> None:
     widths = widths_of(table)
-    span = np.linspace(min(widths), max(widths), 200)
-    null = [expected(width) for width in span]
-    axes.fill_between(span, 0, null, color="#EEEEEE", zorder=0.5)
-    axes.plot(span, null, color=FAINT, linewidth=1.8, linestyle="--", zorder=1, label="2 / W")
+    shade_baseline(axes, widths, expected, linestyle="--", label="2 / W")
     for how, (name, color, marker) in ESTIMATES.items():
         draw_sweep(axes, *over_widths(table, BAND, how), color, name, marker)
-        _crosses(axes, table, BAND, how, color)
+        mark_mean(axes, over_widths(table, BAND, how, NEAREST), color)
     ends = (mean(at_end(table, "fine.both", model=TRAINED, width=w, region=BAND)) for w in (widths[0], widths[-1]))
     axes.set_title("Where no bump was seen: {:.0%} to {:.0%}".format(*ends))
     _width_axis(axes, widths)
@@ -105,7 +102,7 @@ def _draw_regions(axes: Axes, table: Table) -> None:
     axes.set_title("At pixels, by the darkest one (Fig 11)")
     for (region, (name, color)), marker in zip(REGIONS.items(), "osD", strict=True):
         draw_sweep(axes, *over_widths(table, region, "darkest"), color, name, marker)
-    _crosses(axes, table, HELD_OUT, "darkest", REGIONS[HELD_OUT][1])
+    mark_mean(axes, over_widths(table, HELD_OUT, "darkest", NEAREST), REGIONS[HELD_OUT][1])
     _width_axis(axes, widths_of(table))
     axes.plot([], [], color=INK, label="nearest label, held out", **CROSS)
     axes.legend(loc="best", handlelength=2.6)
@@ -131,15 +128,6 @@ def _draw_depths(axes: Axes, table: Table) -> None:
     return None
 
 
-def _crosses(axes: Axes, table: Table, region: str, how: str, color: str) -> None:
-    """What the nearest-label baseline scores."""
-    widths, values = over_widths(table, region, how, NEAREST)
-    if values.size:
-        axes.plot(widths, values.mean(axis=0), color=color, **CROSS)
-
-
 def _width_axis(axes: Axes, widths: list[float]) -> None:
-    axes.set_xticks(widths, [f"{width:g}" for width in widths])
+    size_axis(axes, widths, "W, width of the band in pixels")
     axes.tick_params(axis="x", labelsize=12)
-    axes.set_xlabel("W, width of the band in pixels")
-    accuracy_axis(axes)

@@ -38,22 +38,11 @@ GROUPS = {
 }
 
 CLAIMS = (
-    Claim(
-        "RC0",
-        "What was seen is right with every code (the lowest)",
-        "not asked (above 0.9); without it the others say little",
-        above(lowest_of({code: seen(code) for code in CODES}), 0.9),
-        check=True,
-    ),
-    *(
-        Claim(
-            f"{claim}{mark}",
-            f"{where}: more is right with {NAMES[far]} than with {NAMES[near]} (difference)",
-            "not asked (above 0)",
-            above(difference(found[far], found[near]), 0.0),
-            check=True,
-        )
-        for claim, (where, found) in GROUPS.items()
-        for mark, near, far in (("s", SHORT, RAW), ("l", RAW, LONG))
-    ),
-)
+    Claim("RC0", "What was seen is right with every code (the lowest)",
+          "not asked (above 0.9); without it the others say little",
+          above(lowest_of({code: seen(code) for code in CODES}), 0.9), check=True),
+    *(Claim(f"{claim}{mark}", f"{where}: more is right with {NAMES[far]} than with {NAMES[near]} (difference)",
+            "not asked (above 0)", above(difference(found[far], found[near]), 0.0), check=True)
+      for claim, (where, found) in GROUPS.items()
+      for mark, near, far in (("s", SHORT, RAW), ("l", RAW, LONG))),
+)  # fmt: skip

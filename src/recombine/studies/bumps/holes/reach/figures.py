@@ -7,16 +7,16 @@ from matplotlib.axes import Axes
 from recombine.instruments.bumps.band_evaluation import BAND, BIN
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, one_legend
+from recombine.lab.report.kit.bars import accuracy_bars
 from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import empty_panel, put_caption, seeds_text
 from recombine.lab.rules import BySeed, mean
+from recombine.lab.sweeps import levels
 from recombine.lab.table import Table, at_end, at_ends, select
 from recombine.runs.bumps import BumpsRun
-from recombine.studies.bumps._shared.bar_figure import accuracy_bars
 from recombine.studies.bumps._shared.code_figure import draw_codes
 from recombine.studies.bumps._shared.codes import COLORS, DASHES, NAMES
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
-from recombine.studies.bumps._shared.sweeps import levels
 from recombine.studies.bumps.holes.reach.claims import CODES, GROUPS, SHARE, WIDE, WIDTHS
 
 FARTHEST = 12.0  # px between labels, on a canvas that has room for them

@@ -6,10 +6,10 @@ import numpy as np
 
 from recombine.instruments.bumps.band_evaluation import BIN
 from recombine.lab.rules import mean
+from recombine.lab.sweeps import levels
 from recombine.lab.table import Table, at_end
 from recombine.runs.bump_codes import code_distances, with_code
 from recombine.studies.bumps._shared.nearest_label import TRAINED
-from recombine.studies.bumps._shared.sweeps import levels
 from recombine.studies.bumps.holes.lesion.experiment import FULL
 from recombine.studies.bumps.holes.reach.claims import CODES, WIDE
 

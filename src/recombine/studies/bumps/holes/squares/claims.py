@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from recombine.lab.claims import Claim, NotMeasured
-from recombine.lab.rules import BySeed, Measure, above, smallest
+from recombine.lab.rules import BySeed, Measure, above, difference, smallest
+from recombine.lab.sweeps import Swept, swept
 from recombine.lab.table import Table, select
 from recombine.studies.bumps._shared.nearest_label import TRAINED
-from recombine.studies.bumps._shared.sweeps import Swept, swept
 from recombine.worlds.holdouts import HELD_OUT, SEEN
 
 BUMP, STRIPES = PATTERNS = ("bump", "stripes")
 CENTRE, CORNER = PLACES = ("centre", "corner")
+Reduce = Callable[[list[float], NDArray[np.float64]], NDArray[np.float64]]
 HIGH = 0.8
 BY_FAR = 0.3
 STEEP = 0.25
@@ -31,44 +35,35 @@ def over_sides(table: Table, pattern: str, place: str, how: str, region: str = H
     return swept(table, "side", f"{how}.both", shared, pattern=pattern, place=place, region=region, model=model)
 
 
-def falls(pattern: str, place: str) -> Measure:
+def of_sides(reduce: Reduce, pattern: str, place: str, how: str = "fine", region: str = HELD_OUT) -> Measure:
+    """What `reduce(sides, accuracies)` makes of each seed."""
+
+    def measure(table: Table) -> BySeed:
+        sides, values = over_sides(table, pattern, place, how, region)
+        if not values.size:
+            raise NotMeasured(f"{pattern}, {place}: not measured")
+        return dict(enumerate(reduce(sides, values)))
+
+    return measure
+
+
+def falls(sides: list[float], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The smallest square less the largest."""
-
-    def measure(table: Table) -> BySeed:
-        sides, values = _measured(table, pattern, place, "fine")
-        if len(sides) < 2:
-            raise NotMeasured("only one side was measured")
-        return dict(enumerate(values[:, 0] - values[:, -1]))
-
-    return measure
-
-
-def inside_less_corner(pattern: str, less_baseline: bool) -> Measure:
-    """Inside less at the corner, the mean over sides; each less the nearest-label baseline if asked for."""
-
-    def measure(table: Table) -> BySeed:
-        (sides, inside), (others, corner) = (_measured(table, pattern, place, "fine") for place in PLACES)
-        if sides != others or len(inside) != len(corner):
-            raise NotMeasured("the two places were not measured alike")
-        null = np.array([expected(CENTRE, side) - expected(CORNER, side) for side in sides])
-        return dict(enumerate((inside - corner - (null if less_baseline else 0)).mean(axis=1)))
-
-    return measure
+    if len(sides) < 2:
+        raise NotMeasured("only one side was measured")
+    return values[:, 0] - values[:, -1]
 
 
 def lowest(pattern: str, place: str, how: str, region: str = HELD_OUT) -> Measure:
     """The lowest over sides."""
-    return lambda table: dict(enumerate(_measured(table, pattern, place, how, region)[1].min(axis=1)))
+    return of_sides(lambda _, values: values.min(axis=1), pattern, place, how, region)
 
 
 def beyond_baseline(pattern: str, place: str) -> Measure:
     """Less the nearest-label baseline, the mean over sides."""
-
-    def measure(table: Table) -> BySeed:
-        sides, values = _measured(table, pattern, place, "fine")
-        return dict(enumerate((values - [expected(place, side) for side in sides]).mean(axis=1)))
-
-    return measure
+    return of_sides(
+        lambda sides, values: (values - [expected(place, side) for side in sides]).mean(axis=1), pattern, place
+    )
 
 
 def listed(table: Table) -> str:
@@ -83,23 +78,16 @@ def listed(table: Table) -> str:
     return "fine: " + "; ".join(parts)
 
 
-def _measured(table: Table, pattern: str, place: str, how: str, region: str = HELD_OUT) -> Swept:
-    sides, values = over_sides(table, pattern, place, how, region)
-    if not values.size:
-        raise NotMeasured(f"{pattern}, {place}: not measured")
-    return sides, values
-
-
 BUMPS_INSIDE, BUMPS_CORNER = (beyond_baseline(BUMP, place) for place in PLACES)
 
 CLAIMS = (
     Claim("SQ1", "Bumps at the corner are right less often the larger the square (smallest less largest)",
-          f"falls fast (above {STEEP:g})", above(falls(BUMP, CORNER), STEEP, listed)),
+          f"falls fast (above {STEEP:g})", above(of_sides(falls, BUMP, CORNER), STEEP, listed)),
     Claim("SQ2", "Bumps are right more often inside than at the corner (difference)",
           "falls slowly inside, fast at the corner (above 0)",
-          above(inside_less_corner(BUMP, less_baseline=False), 0.0)),
+          above(difference(*(of_sides(lambda _, values: values.mean(axis=1), BUMP, place) for place in PLACES)), 0.0)),
     Claim("SQ2n", "Bumps are so by more than the nearest-label baseline is (difference of differences)",
-          "not asked (above 0)", above(inside_less_corner(BUMP, less_baseline=True), 0.0), check=True),
+          "not asked (above 0)", above(difference(BUMPS_INSIDE, BUMPS_CORNER), 0.0), check=True),
     Claim("SQ3", "Stripes are right at every side, inside and at the corner (the lowest)",
           f"stay high (above {HIGH:g})",
           above(smallest(*(lowest(STRIPES, place, "darkest") for place in PLACES)), HIGH, listed)),

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from recombine.lab.experiment import Drawing
-from recombine.lab.report.kit.axes import accuracy_axis, one_legend
+from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.curves import draw_sweep
-from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.style import INK, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.sweeps import mark_mean, shade_baseline, size_axis
+from recombine.lab.sweeps import levels
 from recombine.lab.table import Table, select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
-from recombine.studies.bumps._shared.sweeps import CROSS, levels
 from recombine.studies.bumps.holes.squares.claims import (
     BUMP,
     CENTRE,
@@ -68,28 +69,21 @@ def over_side(table: Table, config: BumpsRun) -> Figure:
 def _draw_place(axes: Axes, table: Table, place: str, sides: list[float]) -> None:
     if not sides:
         return empty_panel(axes, f"not measured: squares, {place}")
-    span = np.linspace(min(sides), max(sides), 200)
-    null = [expected(place, side) for side in span]
-    axes.fill_between(span, 0, null, color="#EEEEEE", zorder=0.5)
-    axes.plot(span, null, color=FAINT, linewidth=1.8, zorder=1, label="nearest label, closed form")
+    shade_baseline(axes, sides, partial(expected, place), label="nearest label, closed form")
     largest = []
     for pattern, (name, color, marker) in SERIES.items():
         found, values = over_sides(table, pattern, place, "fine")
         draw_sweep(axes, found, values, color, name, marker)
         if values.size:
             largest.append(f"{name} {values[:, -1].mean():.0%}")
-        found, values = over_sides(table, pattern, place, "darkest")
-        if values.size:
-            axes.plot(found, values.mean(axis=0), color=color, zorder=2.6, label=f"{name}, darkest pixel", **THIN)
+        darkest = over_sides(table, pattern, place, "darkest")
+        mark_mean(axes, darkest, color, zorder=2.6, label=f"{name}, darkest pixel", **THIN)
     axes.set_title(f"{TITLES[place]}, W = {sides[-1]:g}: {', '.join(largest)}")
-    found, values = over_sides(table, BUMP, place, "fine", model=NEAREST)
-    if values.size:
-        axes.plot(found, values.mean(axis=0), color=INK, label="nearest label, exact", **CROSS)
-    axes.set_xticks(sides, [f"{side:g}" for side in sides])
-    axes.set_xlabel("W, side of the square in pixels")
+    mark_mean(axes, over_sides(table, BUMP, place, "fine", model=NEAREST), INK, label="nearest label, exact")
+    label = "accuracy where nothing was seen" if place == CENTRE else ""
+    size_axis(axes, sides, "W, side of the square in pixels", label)
     room = 0.06 * max(sides[-1] - sides[0], 1)
     axes.set_xlim(sides[0] - room, sides[-1] + room)
-    accuracy_axis(axes, "accuracy where nothing was seen" if place == CENTRE else "")
     return None
 
 

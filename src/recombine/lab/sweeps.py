@@ -1,4 +1,4 @@
-"""What models have over the size of what was held out."""
+"""What was measured over the values of a column: an array of seed by value."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from recombine.lab.table import Table, at_ends, select
 
 Swept = tuple[list[float], NDArray[np.float64]]
-CROSS: dict[str, Any] = {"marker": "x", "markersize": 10, "markeredgewidth": 2.4, "linestyle": "none", "zorder": 4}
-"""How the exact score of the nearest-label baseline is marked."""
 
 
 def levels(table: Table, column: str, **where: Any) -> list[float]:
