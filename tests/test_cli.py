@@ -129,7 +129,7 @@ def test_list(call: Call) -> None:
     assert set(row) == {"address", "question", "figure", "budgets", "claims"}
     assert row["question"].endswith("?")
     assert set(row["budgets"]) == {"smoke", "laptop", "full"}
-    assert all(set(claim) == {"claim", "says", "paper"} for claim in row["claims"])
+    assert all(set(claim) == {"claim", "says", "paper", "check"} for claim in row["claims"])
     text = call("list").out
     assert NAME in text
     assert row["question"] in text
@@ -287,10 +287,10 @@ def test_publish_writes_the_evidence_where_the_command_is_given(
     assert (checkout / "results" / NAME / "README.md").read_text().startswith(f"# {NAME}")
     published = json.loads(call("claims", "--results", "--json").out)
     assert published == json.loads(call("claims", "--json", "--store", smoke_copy).out)
-    adopted = ("adopt", NAME, "--budget", "smoke", "--seeds", "2", "--store", tmp_path / "new")
+    imported = ("import", NAME, "--budget", "smoke", "--seeds", "2", "--store", tmp_path / "new")
     count = len(make_plan(EXPERIMENT, "smoke").runs)
-    assert json.loads(call(*adopted, "--json").out) == {"adopted": count, "others": 0, "missing": count}
-    assert call(*adopted).out.startswith(f"{count} runs of {NAME} are in ")
+    assert json.loads(call(*imported, "--json").out) == {"imported": count, "others": 0, "missing": count}
+    assert call(*imported).out.startswith(f"{count} runs of {NAME} are in ")
 
 
 # Machines that only train

@@ -13,7 +13,7 @@ KINDS = {
     "concept-graphs/emergence": ("continuous",),
     "bumps/encodings": ("2D raw", "2D scalar"),
     "local-scores/length": ("1 1-3", "3 1-3", "2L 1-3", "3L 1-3"),
-    "local-scores/dose": ("labels near above",),
+    "local-scores/receptive-field": ("labels near above",),
     "local-scores/soft": ("weight 1",),
     "local-scores/colours": ("all 1-3",),
 }

@@ -25,7 +25,7 @@ AGAIN = [
 
 def test_claims_are_paired_by_study_experiment_budget_and_name() -> None:
     pairs = pair_claims(AGAIN, COMMITTED)
-    assert [(p.again["claim"], p.experiment, p.judged, p.same) for p in pairs] == [
+    assert [(p.replicated["claim"], p.experiment, p.judged, p.same) for p in pairs] == [
         ("T2", "bumps/torus", True, False), ("T1", "bumps/torus", True, True), ("T3", "bumps/torus", True, True),
         ("T4", "bumps/torus", False, False),
     ]  # fmt: skip
@@ -46,7 +46,7 @@ def test_the_command_names_what_differs(call: Call, tmp_path: Path, monkeypatch:
     answer = call("compare", "--store", "store")
     assert answer.out.splitlines() == [
         "bumps/torus T2: what T2 says",
-        "  holds, 0.5 (0.25 to 0.75); again undecided, 0.1 (0.25 to 0.75)",
+        "  holds, 0.5 (0.25 to 0.75); replication: undecided, 0.1 (0.25 to 0.75)",
         "bumps/torus: 2 of 3 verdicts are the same; runs are missing for 1",
     ]
     assert call("compare", "bumps/torus", "--store", "store").out == answer.out

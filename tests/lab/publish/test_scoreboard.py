@@ -11,6 +11,7 @@ from recombine.errors import RunFailed
 from recombine.lab.experiment import Plan, make_plan
 from recombine.lab.publish.evidence import publish
 from recombine.lab.publish.scoreboard import (
+    NOT_HERE,
     outcome_of,
     scoreboard,
     scoreboard_page,
@@ -82,6 +83,9 @@ def test_the_scoreboard_says_what_the_verdicts_say(folder: Path, own_study: Path
     results = tmp_path / "results"
     claims = json.loads((folder / "claims.json").read_text())
     claims[0] |= {"claim": "O1", "verdict": "holds", "n": 1}
+    source = json.loads((folder / "provenance.json").read_text())
+    assert {row["found"] for row in scoreboard(results, EXPERIMENTS, [own_study.parents[1]])[:1]} == {NOT_HERE}
+    (folder / "provenance.json").write_text(json.dumps(source | {"budget": "full"}))
     (folder / "claims.json").write_text(json.dumps(claims))
     folders = [own_study.parents[1]]
     rows = scoreboard(results, EXPERIMENTS, folders)

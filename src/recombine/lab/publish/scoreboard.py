@@ -99,7 +99,7 @@ def _row(
     known = {claim.id for experiment in registry.values() for claim in experiment.claims} if missing else set()
     if unknown := sorted(set(missing) - known):
         raise RunFailed(f"{path}, {entry['figure']}: no experiment has a claim '{unknown[0]}'")
-    published = bool(address) and (results / address / "claims.json").exists()
+    published = bool(address) and _is_full(results / address)
     if "{{" in found:
         where = f"{path}, {entry['figure']}"
         whole = published and not missing
@@ -109,6 +109,12 @@ def _row(
         "experiment": address if published else "", "claims": asked,
         "outcome": "not measured" if missing else outcome_of(verdicts[name] for name in asked),
     }  # fmt: skip
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether evidence at full is committed there."""
+    source = folder / "provenance.json"
+    return source.exists() and read_json(source, "publish it again")["budget"] == "full"
 
 
 def _filled(text: str, experiment: Experiment, results: Path, where: str, verdicts: Mapping[str, Any]) -> str:

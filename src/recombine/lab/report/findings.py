@@ -151,23 +151,23 @@ def typed_numbers(text: str) -> list[str]:
     return [text[max(0, m.start() - 25) : m.end() + 15].replace("\n", " ") for m in re.finditer(r"\d+", rest)]
 
 
-def percent(value: float) -> str:
-    """0.37 -> "37%"."""
-    return f"{100 * float(value):.0f}%"
+def percent(value: float | None) -> str:
+    """0.37 -> "37%"; nothing measured is a dash, here and below."""
+    return "–" if value is None else f"{100 * float(value):.0f}%"
 
 
-def count(value: float) -> str:
+def count(value: float | None) -> str:
     """400000 -> "400,000"."""
-    return f"{float(value):,.0f}"
+    return "–" if value is None else f"{float(value):,.0f}"
 
 
-def digits(value: float, places: int = 2) -> str:
+def digits(value: float | None, places: int = 2) -> str:
     """3.14159 -> "3.14"."""
-    return f"{float(value):.{places}f}"
+    return "–" if value is None else f"{float(value):.{places}f}"
 
 
 def _written(value: Any) -> Any:
-    return number_text(value) if isinstance(value, float) else value
+    return number_text(value) if value is None or isinstance(value, float) else value
 
 
 def _lookup(known: Mapping[str, Judged], where: str) -> Callable[[str], Judged]:
