@@ -7,8 +7,6 @@ data, as the caption says. *Measured.* What every prompt draws before and after,
 forgotten.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.instruments.shapes.accuracy import COLUMNS

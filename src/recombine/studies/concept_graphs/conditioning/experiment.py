@@ -7,8 +7,6 @@ the features; `added`, the same sum is added; `joint`, one embedding of the whol
 *Attention* on at the two inner levels, or off (`-plain`). All the rest is that of `emergence`.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 
@@ -25,18 +23,17 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "masked": {"training.mask": 0.3},
 }
 ENTRIES = {"sum": "multiply", "added": "add", "joint": "joint"}
-ATTENTION = {"": True, "-plain": False}
 
 
 def _arms(config: RunConfig, images: int, points: int, attention: tuple[str, ...]) -> dict[str, RunConfig]:
     base = override(config, {"training.images": images, "evaluation.points": points})
-    arms = {}
-    for (conditions, changes), (entry, name), mark in product(CONDITIONS.items(), ENTRIES.items(), attention):
-        levels = base.network.attention if ATTENTION[mark] else ()
-        arms[f"{conditions}-{entry}{mark}"] = override(
-            base, {**changes, "network.condition.entry": name, "network.attention": levels}
+    levels = {"": base.network.attention, "-plain": ()}
+    return {
+        f"{conditions}-{entry}{mark}": override(
+            base, {**changes, "network.condition.entry": name, "network.attention": levels[mark]}
         )
-    return arms
+        for (conditions, changes), (entry, name), mark in product(CONDITIONS.items(), ENTRIES.items(), attention)
+    }
 
 
 def _of_arm(config: RunConfig) -> dict[str, Any]:

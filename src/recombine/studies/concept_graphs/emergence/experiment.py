@@ -7,8 +7,6 @@ features; 500 noise levels. *Measured.* 50 samples of each class, prompted by it
 training. *Judged.* By a reader that looks for exactly one object; the paper's linear probes stay as a second judge.
 """
 
-from __future__ import annotations
-
 from recombine.denoisers.configs import ConditionConfig, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.instruments.observation import Audit
@@ -16,6 +14,7 @@ from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.instruments.shapes.evaluation import ConceptEvaluation
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig
+from recombine.settings import override
 from recombine.training.replica import TrainingConfig
 from recombine.worlds.shapes import ShapesWorld
 from recombine.worlds.splits import design
@@ -51,12 +50,7 @@ SMOKE = RunConfig(
         audit=Audit(points=1, sampler=SamplerConfig(method="ancestral", steps=20, spacing="steps")), sheet_points=3,
     ),
 )  # fmt: skip
-
-
-def _binary(config: RunConfig) -> RunConfig:
-    """The paper's text: the network receives the tuple only."""
-    return config.replace(world=config.world.replace(conditioning="binary").model_dump())
-
+BINARY = override(FULL, {"world.conditioning": "binary"})  # the paper's text: the network receives the tuple only
 
 EXPERIMENT = Experiment(
     question="Which unseen combinations of concepts does a diffusion model learn to draw, in what order, how suddenly?",
@@ -65,9 +59,7 @@ EXPERIMENT = Experiment(
     budgets={
         "smoke": Budget({HEADLINE: SMOKE}, 1, "seconds; proves the path, shows nothing"),
         "laptop": Budget({HEADLINE: LAPTOP}, 1, "16 px, one seed, about five minutes on two CPU cores"),
-        "full": Budget(
-            {HEADLINE: FULL, "binary": _binary(FULL)}, 5, "28 px, two arms of five seeds, minutes on one GPU"
-        ),
+        "full": Budget({HEADLINE: FULL, "binary": BINARY}, 5, "28 px, two arms of five seeds, minutes on one GPU"),
     },
     assumptions=(
         "Digits are shape, colour, size, the order of the released file names; the paper's figures print shape, size, "

@@ -5,8 +5,6 @@ and its three neighbours, as in Figs 5 and 6. *Model.* As there, conditioned on 
 three convolutions for each concept, trained on real faces of every class and checked on other people.
 """
 
-from __future__ import annotations
-
 from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.instruments.shapes.classifier import ClassifierConfig
 from recombine.lab.experiment import Budget, Experiment

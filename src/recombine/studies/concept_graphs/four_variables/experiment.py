@@ -5,8 +5,6 @@ four neighbours; six classes are at distance 1, four at 2, one at 3. *Measured.*
 distance.
 """
 
-from __future__ import annotations
-
 from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig

@@ -7,8 +7,6 @@ a quarter of the draws, and only the number of different images changes. *Measur
 of training.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.instruments.shapes.accuracy import COLUMNS
@@ -25,13 +23,12 @@ def _arms(config: RunConfig, images: int, counts: tuple[int, ...], even: tuple[i
     """A run for each concept and number of images of its class: all images alike, and the class at a quarter."""
     base = override(config, {"training.images": images, "evaluation.points": 3, "evaluation.first": images // 4,
                              "evaluation.sheet_points": 1})  # fmt: skip
-    arms = {}
-    for concept, node in CLASSES.items():
-        for number in counts:
-            arms[f"{concept}-{number}"] = override(base, _split(base, node, number, number / COUNT))
-        for number in even:
-            arms[f"{concept}-{number}-even"] = override(base, _split(base, node, number, 1.0))
-    return arms
+    sweep = [(number, number / COUNT, "") for number in counts] + [(number, 1.0, "-even") for number in even]
+    return {
+        f"{concept}-{number}{mark}": override(base, _split(base, node, number, frequency))
+        for concept, node in CLASSES.items()
+        for number, frequency, mark in sweep
+    }
 
 
 def _split(config: RunConfig, node: str, number: int, frequency: float) -> dict[str, Any]:

@@ -7,8 +7,6 @@ alike. `weak-color`, `weak-size`: that concept has the least. `blue-even`, `blue
 half and in three quarters of the images. *Asked.* Which concept of the farthest class comes last?
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import product
 from typing import Any

@@ -5,8 +5,6 @@ probability that all are there, P(n) = (1 - (1 - p)^t)^n, and the first step t*(
 simulated Bernoulli atoms. *Asked.* Is P sharper and later with more atoms, and does t* grow like log n?
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import torch

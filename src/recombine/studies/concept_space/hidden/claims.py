@@ -4,11 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recombine.instruments.shapes.curves import time_until
 from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_every
-from recombine.lab.rules import BySeed, Measure, Rule, above, shared_seeds
+from recombine.lab.rules import BySeed, Measure, above, shared_seeds
 from recombine.lab.table import Curve, Table, curves, select
 
 TARGET = "11"
@@ -29,20 +28,15 @@ def capability(table: Table, color_separation: float, way: str) -> dict[int, Cur
     It is chosen on one half of its samples and scored on the other, both ways round: no sample chooses its own score.
     """
     asked: dict[str, Any] = {"way": way, "color_separation": color_separation, "node": TARGET}
-    halves: dict[str, dict[int, list[Curve]]] = {"a": {}, "b": {}}
-    for half, by_seed in halves.items():
-        for (seed, _), curve in curves(table, "prompted.product", "strength", half=half, **asked).items():
-            by_seed.setdefault(seed, []).append(curve)
-    if not halves["a"]:
+    tries = {half: curves(table, "prompted.product", "strength", half=half, **asked) for half in "ab"}
+    if not tries["a"]:
         raise NotMeasured(f"colours {color_separation:g} apart, {WAYS[way]}: not measured")
-    return {seed: (found[0][0], _best(found, halves["b"][seed])) for seed, found in halves["a"].items()}
-
-
-def _best(one: list[Curve], other: list[Curve]) -> NDArray[np.float64]:
-    a, b = (np.stack([values for _, values in half]) for half in (one, other))  # [tries, moments]
-    moments = np.arange(a.shape[1])
-    scores: NDArray[np.float64] = (b[a.argmax(0), moments] + a[b.argmax(0), moments]) / 2
-    return scores
+    best: dict[int, Curve] = {}
+    for seed, seen in {seed: seen for (seed, _), (seen, _) in tries["a"].items()}.items():
+        a, b = (np.stack([v for (s, _), (_, v) in half.items() if s == seed]) for half in tries.values())
+        moments = np.arange(len(seen))  # a, b [tries, moments]
+        best[seed] = seen, (b[a.argmax(0), moments] + a[b.argmax(0), moments]) / 2
+    return best
 
 
 def capable_before_asked(table: Table) -> Judgement:
@@ -71,11 +65,6 @@ def gain(way: str, than: str) -> Measure:
         return {seed: float(np.mean(each)) for seed, each in sorted(gains.items())}
 
     return measure
-
-
-def better(way: str, than: str) -> Rule:
-    """One way of asking draws the held-out class better than another."""
-    return above(gain(way, than), 0)
 
 
 def _where_plain_differs_most(table: Table) -> tuple[int, dict[int, tuple[float, float]]]:
@@ -107,15 +96,15 @@ CLAIMS = (
     Claim("P5", "with colours 0.2 apart over-prompting reaches 0.9 before plain prompts reach 0.5 (share of seeds)",
           "0.9 by 6k steps; plain 0.55 at 15k", capable_before_asked),
     Claim("P5a", "over-prompting draws the held-out class better than plain prompts (gain, over training)", "above 0",
-          better("over", "plain")),
+          above(gain("over", "plain"), 0)),
     Claim("P5b", "and better than as many colours in random directions (gain, over training)", "beyond (above 0)",
-          better("over", "over-random"), check=True),
+          above(gain("over", "over-random"), 0), check=True),
     Claim("P5c", "and better than the same strengths in another channel (gain, over training)", "beyond (above 0)",
-          better("over", "over-shuffled"), check=True),
+          above(gain("over", "over-shuffled"), 0), check=True),
     Claim("P5d", "steering the condition's signal draws it better than plain prompts (gain, over training)", "above 0",
-          better("steer", "plain")),
+          above(gain("steer", "plain"), 0)),
     Claim("P5e", "and better than steering along random directions (gain, over training)", "beyond (above 0)",
-          better("steer", "steer-random"), check=True),
+          above(gain("steer", "steer-random"), 0), check=True),
     Claim("P6", "capability differs less between seeds than plain accuracy does (difference in distance from the mean)",
           "far smaller spread (above 0)", above(steadier, 0, _spreads)),
 )  # fmt: skip

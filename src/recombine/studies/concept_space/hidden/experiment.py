@@ -7,8 +7,6 @@ large size shorter. *Controls.* Colours as far off in random directions, green f
 directions; as many tries of each, the best chosen on one half of the samples and scored on the other.
 """
 
-from __future__ import annotations
-
 from recombine.instruments.shapes.hidden import HIDDEN_COLUMNS, HiddenEvaluation
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig

@@ -7,8 +7,6 @@ MLP of the colour and the radius is added in every block. *Measured.* When the c
 are right.
 """
 
-from __future__ import annotations
-
 from recombine.denoisers.configs import ConditionConfig, UNetConfig
 from recombine.diffusion.samplers import SamplerConfig
 from recombine.instruments.shapes.accuracy import COLUMNS

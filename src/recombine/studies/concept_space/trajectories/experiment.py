@@ -6,8 +6,6 @@ class is learned where it arrives at its corner. *Asked.* Does the held-out clas
 where colour is weak, and to large blue where it is strong?
 """
 
-from __future__ import annotations
-
 from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.instruments.shapes.classifier import ClassifierConfig
 from recombine.lab.experiment import Budget, Experiment

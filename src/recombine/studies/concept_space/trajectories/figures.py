@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.panels import new_figure
-from recombine.lab.report.kit.style import FAINT, empty_figure, empty_panel, put_caption, seeds_text
+from recombine.lab.report.kit.style import FAINT, empty_panel, put_caption, seeds_text
 from recombine.lab.table import Table
 from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_space.speed.claims import HELD_OUT
@@ -18,10 +18,8 @@ CLASSES = {"00": ("large red", "#D55E00"), "01": ("small red", "#E69F00"), "10":
 
 def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """A panel for each arm: the unit square with P(blue) across and P(small) up, and the way of every class in it."""
-    arms = list(dict.fromkeys(table["arm"]))
+    arms = list(dict.fromkeys(table["arm"])) or [""]
     caption = "Where samples of each class lie in concept space while the model is trained, by strength of colour."
-    if not arms:
-        return {"figure": Drawing(empty_figure("not measured: no arm has a run"), caption)}
     with new_figure(5.4 * len(arms), 7.2, 1, len(arms)) as (figure, panels):
         for axes, arm in zip(panels.flat, arms, strict=True):
             bends = [bend(way) for way in path(table, arm, HELD_OUT).values()]

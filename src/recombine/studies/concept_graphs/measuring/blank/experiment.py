@@ -6,8 +6,6 @@ leaves canvases empty. *Measured.* Of the images that the probes call right: how
 that the reader calls something else; over training, class by class. *Asked.* Is the curve of the farthest class real?
 """
 
-from __future__ import annotations
-
 from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.concept_graph import RunConfig

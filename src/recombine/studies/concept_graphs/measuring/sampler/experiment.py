@@ -5,8 +5,6 @@ measured at two moments, when part of what they draw is still wrong, with the de
 ancestral sampling as in the paper. What is compared is the reader's product accuracy of every class.
 """
 
-from __future__ import annotations
-
 from recombine.instruments.observation import Audit
 from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.lab.experiment import Budget, Experiment
