@@ -6,10 +6,14 @@ from recombine.lab.claims import NotMeasured
 from recombine.lab.rules import (
     Rule,
     above,
+    above_where_least,
     below,
     between,
+    combined,
+    correlation,
     difference,
     final,
+    fixed,
     highest_of,
     in_every_seed,
     least,
@@ -101,3 +105,28 @@ def test_a_ratio_to_nothing_is_not_finite_and_so_not_judged() -> None:
     nothing = make_table(rows_of(0.0, arm="near", seed=range(5), instrument="time"), {})
     with pytest.raises(NotMeasured, match="finite"):
         above(ratio(NEAR, NEAR), 1)(nothing)
+
+
+def test_above_where_least_names_the_lowest_mean() -> None:
+    found = {0.5: dict.fromkeys(range(5), 0.7), 1.0: dict.fromkeys(range(5), 0.9), 2.0: {}}
+    judged = above_where_least(lambda _: found, 0.8, "least at width {:g}", note="; as it is")(TABLE)
+    assert (judged.verdict, judged.estimate) == ("fails", pytest.approx(0.7))
+    assert judged.note == "least at width 0.5; as it is"
+    with pytest.raises(NotMeasured, match="no width"):
+        above_where_least(lambda _: {}, 0.8, missing="no width")(TABLE)
+
+
+def test_values_are_combined_over_shared_seeds() -> None:
+    assert combined([{0: 1.0, 1: 2.0}, {1: 3.0, 2: 4.0}], sum) == {1: 5.0}
+    assert combined([], sum) == {}
+
+
+def test_a_fixed_measure_has_what_the_first_seed_has() -> None:
+    assert set(fixed(FAR, "missing")(TABLE).values()) == {FAR(TABLE)[0]}
+    with pytest.raises(NotMeasured, match="missing"):
+        fixed(NEVER, "missing")(TABLE)
+
+
+def test_correlation_is_nothing_where_nothing_varies() -> None:
+    assert correlation([1, 2, 3], [2, 4, 6]) == pytest.approx(1)
+    assert correlation([1, 2, 3], [5, 5, 5]) == 0

@@ -8,6 +8,7 @@ from recombine.lab.experiment import PlannedRun
 from recombine.lab.store import Store
 from recombine.lab.table import (
     at_end,
+    at_ends,
     collect,
     columns_of,
     curves,
@@ -186,3 +187,13 @@ def test_make_table_refuses_wrong_types_and_unknown_columns() -> None:
         make_table([{"arm": "a", "seed": "zero", "instrument": "i", "value": 0.5}], {})
     with pytest.raises(ValueError, match="no column 'node'"):
         make_table([{"arm": "a", "seed": 0, "node": "0", "instrument": "i", "value": 0.5}], {})
+
+
+def test_ends_by_the_values_of_columns_ascend_and_leave_out_what_was_not_read() -> None:
+    rows = [
+        {"arm": "a", "seed": 0, "images_seen": seen, "width": width, "instrument": "i", "value": value}
+        for width, seen, value in ((2.0, 10, 0.1), (2.0, 20, 0.2), (1.0, 20, 0.3), (None, 20, 0.4), (3.0, 20, None))
+    ]
+    found = at_ends(make_table(rows, {"width": float}), "i", "width")
+    assert found == {1.0: {0: 0.3}, 2.0: {0: 0.2}}
+    assert list(found) == [1.0, 2.0]

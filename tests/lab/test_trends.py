@@ -4,7 +4,16 @@ import pytest
 
 from recombine.lab.claims import NotMeasured
 from recombine.lab.statistics import proportion_interval
-from recombine.lab.trends import falling, judge_trend, larger, listed_shares, rising, share_difference
+from recombine.lab.trends import (
+    falling,
+    judge_trend,
+    larger,
+    listed_shares,
+    log_crossing,
+    log_slope,
+    rising,
+    share_difference,
+)
 
 
 def test_a_difference_is_between_the_ends_of_two_intervals() -> None:
@@ -45,3 +54,13 @@ def test_rules_ask_the_table() -> None:
 def test_shares_are_listed_by_place_or_name() -> None:
     assert listed_shares({0.5: (1, 4), 2.0: (0, 0)}) == "0.5: 0.250"
     assert listed_shares({"A": (1, 4), "B": (1, 1)}) == "A: 0.250, B: 1.000"
+
+
+def test_a_level_is_crossed_between_two_places_by_their_logarithm() -> None:
+    assert log_crossing({10: 0.2, 40: 1.0}, 0.6) == pytest.approx(20)
+    assert log_crossing({10: 0.7, 40: 0.9}, 0.6) == 0
+    assert log_crossing({10: 0.1, 40: 0.5}, 0.6) == float("inf")
+
+
+def test_the_slope_of_a_power_is_its_exponent() -> None:
+    assert log_slope({n: 3.0 * n**1.5 for n in (12, 16, 24)}) == pytest.approx(1.5)

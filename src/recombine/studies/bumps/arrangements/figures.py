@@ -15,7 +15,7 @@ from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.bars import draw_bar
 from recombine.lab.report.kit.ordered import put_legend
 from recombine.lab.report.kit.panels import new_figure
-from recombine.lab.report.kit.style import empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.style import empty_panel, put_caption, seeds_text
 from recombine.lab.rules import mean
 from recombine.lab.table import Table, select
 from recombine.runs.bump_hypotheses import GRAPH, HYPOTHESES, LINES, NEAR, OVERLAP
@@ -65,9 +65,7 @@ def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
 def figure(table: Table) -> Figure:
     """What is right beside what is predicted: five arrangements, and random sets."""
     others = random_arms(table)
-    with house_style():
-        drawn = Figure(figsize=(17, 8.2), layout="constrained")
-        arranged, at_random = drawn.subplots(1, 2, width_ratios=(1.35, 1))
+    with new_figure(17, 8.2, 1, 2, share_y=False, width_ratios=(1.35, 1)) as (drawn, [[arranged, at_random]]):
         _draw_arms(arranged, table)
         _draw_sets(at_random, table, others)
         marks = {name: STYLES[each] | {"markersize": 12} for each, name in HYPOTHESIS_NAMES.items()}

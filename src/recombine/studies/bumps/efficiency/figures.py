@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from recombine.lab.experiment import Drawing
@@ -46,17 +45,6 @@ NONE = 2  # where models trained on no bump are drawn on the axis of images
 
 
 def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
-    """Accuracy over the number of images, and the number needed over N."""
-    return {
-        "figure": Drawing(
-            figure(table),
-            "Accuracy over the number of images of bumps, with lone stripes and without, for each size of the canvas; "
-            "images needed for 60% over the size. Dotted: the nearest-label baseline.",
-        ),
-    }
-
-
-def figure(table: Table) -> Figure:
     """Overall accuracy with stripes and without, images needed over N, and accuracy of held-out labels."""
     with new_figure(15.5, 13.6, 2, 2, share_y=False) as (drawn, panels):
         _draw_responses(panels[0, 0], table, Accuracy(WITH), "a")
@@ -77,7 +65,11 @@ def figure(table: Table) -> Figure:
             "(d) As a, inside of the square alone.",
             band_caption(table["seed"].n_unique()),
         )
-    return drawn
+    caption = (
+        "Accuracy over the number of images of bumps, with lone stripes and without, for each size of the canvas; "
+        "images needed for 60% over the size. Dotted: the nearest-label baseline."
+    )
+    return {"figure": Drawing(drawn, caption)}
 
 
 def _draw_responses(axes: Axes, table: Table, of: Accuracy, letter: str) -> None:

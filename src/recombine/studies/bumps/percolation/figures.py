@@ -13,7 +13,7 @@ from recombine.lab.report.kit.axes import accuracy_axis, count_text
 from recombine.lab.report.kit.curves import band_caption
 from recombine.lab.report.kit.ordered import put_legend, shades
 from recombine.lab.report.kit.panels import new_figure
-from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, put_caption
 from recombine.lab.rules import mean, median
 from recombine.lab.table import Table
 from recombine.runs.bumps import BumpsRun
@@ -81,9 +81,7 @@ def sets(table: Table, config: BumpsRun) -> Figure:
     """Figs 6d and 14a: one bump of each width, and which labels the training sets of the first data seed have."""
     cells = accuracies(table)
     widths, lams = sorted({width for width, _ in cells}), sorted({lam for _, lam in cells if lam < 1})
-    with house_style():
-        drawn = Figure(figsize=(13, 6.6), layout="constrained")
-        top, bottom = drawn.subplots(2, 1, height_ratios=(1, 1.3))
+    with new_figure(13, 6.6, 2, height_ratios=(1, 1.3), share_y=False) as (drawn, [[top], [bottom]]):
         side, colors = int(min(SIDE, config.world.pixels)), shades(widths)
         tiles = {f"$\\sigma$ = {width:g}": (_bump(config, width, side), color) for width, color in colors.items()}
         _draw_tiles(top, tiles, "a   One bump of each width (Fig 6d)")

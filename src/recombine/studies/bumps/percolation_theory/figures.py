@@ -16,7 +16,7 @@ from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import draw_mean
 from recombine.lab.report.kit.ordered import put_legend, shades
 from recombine.lab.report.kit.panels import new_figure
-from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.style import FAINT, INK, empty_panel, put_caption, seeds_text
 from recombine.lab.table import Table, select
 from recombine.runs.bump_percolation import PercolationConfig
 from recombine.studies.bumps.percolation_theory.claims import (
@@ -76,9 +76,9 @@ def thresholds(table: Table, pixels: int) -> Figure:
     """Fig 13: a panel for each threshold that `figure` does not show."""
     widths, levels = _axes_of(table)
     levels = [level for level in levels if level not in (CHOSEN, LARGER)]
-    with house_style():
-        drawn = Figure(figsize=(15, 1.9 + 5.2 * max(1, -(-len(levels) // 2))), layout="constrained")
-        panels = drawn.subplots(max(1, -(-len(levels) // 2)), 2, sharex=True, sharey=True, squeeze=False).flatten()
+    rows = max(1, -(-len(levels) // 2))
+    with new_figure(15, 1.9 + 5.2 * rows, rows, 2, sharex=True) as (drawn, grid):
+        panels = grid.flatten()
         if not levels:
             empty_panel(panels[0], "not counted: components at any threshold")
         for axes in panels[max(1, len(levels)) :]:

@@ -16,7 +16,7 @@ from recombine.lab.report.kit.curves import band_caption, draw_series
 from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import empty_panel, put_caption, seeds_text
 from recombine.lab.rules import BySeed, average, mean
-from recombine.lab.table import Curve, Table, mean_curves, select
+from recombine.lab.table import Curve, Table, at_end, mean_curves, select
 from recombine.runs.bumps import BumpsRun
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED
 from recombine.studies.bumps.crossing.compose.claims import NEVER_SEEN, right
@@ -93,10 +93,10 @@ def _never_seen(table: Table, data: str, how: str) -> dict[int, Curve]:
 
 
 def _found(table: Table, data: str, region: str) -> dict[str, tuple[BySeed, BySeed]]:
-    models = {
-        what: [right(average, [(region, what)], data, model=m) for m in (TRAINED, NEAREST)] for what in COORDINATES
-    }
-    return {what: (trained(table), nearest(table)) for what, (trained, nearest) in models.items()}
+    def ends(what: str, model: str) -> BySeed:
+        return at_end(table, f"darkest.{what}", data=data, model=model, region=region)
+
+    return {what: (ends(what, TRAINED), ends(what, NEAREST)) for what in COORDINATES}
 
 
 def _seeds(table: Table) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.bars import accuracy_bars
 from recombine.lab.report.kit.curves import band_caption, draw_series
-from recombine.lab.report.kit.style import house_style, put_caption
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import put_caption
 from recombine.lab.rules import BySeed, mean
 from recombine.lab.table import Curve, Table, at_end, mean_curves, select
 from recombine.runs.bumps import BumpsRun
@@ -25,9 +24,7 @@ COLORS = ("#0072B2", "#56B4E9", "#D55E00")
 def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
     """Accuracy by region for each training set, and over training where none was seen."""
     colors = dict(zip(map(_name, SETS), COLORS, strict=True))
-    with house_style():
-        figure = Figure(figsize=(15.5, 7), layout="constrained")
-        bars, over = figure.subplots(1, 2, width_ratios=(1.25, 1))
+    with new_figure(15.5, 7, 1, 2, share_y=False, width_ratios=(1.25, 1)) as (figure, [[bars, over]]):
         accuracy_bars(bars, {name: _found(table, region) for region, name in REGIONS.items()}, colors)
         bars.set_title("Bumps that are where they were asked for")
         found = mean(held_out(True, 1.0)(table))

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.curves import draw_sweep
-from recombine.lab.report.kit.style import INK, empty_panel, house_style, put_caption, seeds_text
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import INK, empty_panel, put_caption, seeds_text
 from recombine.lab.report.kit.sweeps import mark_mean, shade_baseline, size_axis
 from recombine.lab.sweeps import levels
 from recombine.lab.table import Table, select
@@ -35,21 +35,8 @@ THIN: dict[str, Any] = {"linewidth": 1.8, "linestyle": (0, (4, 2))}
 
 
 def draw(table: Table, config: BumpsRun) -> dict[str, Drawing]:
-    """Held-out accuracy over the side of the square, for both patterns and both places."""
-    return {
-        "figure": Drawing(
-            over_side(table, config),
-            "Bumps and stripes that are right in a square that was held out, over its side, in the middle of the image "
-            "and in its corner; beside the nearest-label baseline.",
-        )
-    }
-
-
-def over_side(table: Table, config: BumpsRun) -> Figure:
-    """Both patterns over the side of the square, inside and at the corner."""
-    with house_style():
-        figure = Figure(figsize=(17, 7.2), layout="constrained")
-        panels = figure.subplots(1, 4, width_ratios=(0.4, 1, 0.4, 1))
+    """Held-out accuracy over the side of the square, for both patterns, inside and at the corner."""
+    with new_figure(17, 7.2, 1, 4, share_y=False, width_ratios=(0.4, 1, 0.4, 1)) as (figure, [panels]):
         for column, place in enumerate(PLACES):
             sides = levels(table, "side", model=TRAINED, place=place)
             _draw_map(panels[2 * column], config.world.pixels, place, sides)
@@ -63,7 +50,11 @@ def over_side(table: Table, config: BumpsRun) -> Figure:
             "The nearest-label baseline is right in the outer ring of pixels, 1 - ((W - 2) / W)² inside and "
             "1 - ((W - 1) / W)² at the corner (shaded); crosses: its exact score for bumps, by the fine estimate.",
         )
-    return figure
+    caption = (
+        "Bumps and stripes that are right in a square that was held out, over its side, in the middle of the image "
+        "and in its corner; beside the nearest-label baseline."
+    )
+    return {"figure": Drawing(figure, caption)}
 
 
 def _draw_place(axes: Axes, table: Table, place: str, sides: list[float]) -> None:
