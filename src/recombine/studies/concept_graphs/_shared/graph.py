@@ -38,6 +38,7 @@ def draw_graph(
     emerged in each seed, if times are given.
     """
     many = len(concepts) > 3  # sixteen nodes leave no room for words
+    disc, digits, words, drop = (700, 12, 10, -17) if many else (1250, 15, 12, -23)  # sizes
     place = {node: np.array([int(digit) for digit in node]) @ _AXES[: len(node)] for node in accuracy}
     for one, other in combinations(place, 2):
         if sum(abs(int(a) - int(b)) for a, b in zip(one, other, strict=True)) == 1:
@@ -47,35 +48,19 @@ def draw_graph(
     shade = matplotlib.colormaps["viridis"]
     for node, (x, y) in place.items():
         value, trained = accuracy[node], far.get(node) == 0
-        axes.scatter(
-            x,
-            y,
-            s=700 if many else 1250,
-            color="#EEEEEE" if np.isnan(value) else shade(value),
-            edgecolors="black" if trained else "white",
-            linewidths=3 if trained else 1.5,
-            zorder=3,
-        )
+        fill = "#EEEEEE" if np.isnan(value) else shade(value)
+        edge, line = ("black", 3) if trained else ("white", 1.5)
+        axes.scatter(x, y, s=disc, color=fill, edgecolors=edge, linewidths=line, zorder=3)
         text, color = ("–", INK) if np.isnan(value) else (f"{100 * value:.0f}", "black" if value > 0.55 else "white")
-        axes.text(
-            x, y, text, ha="center", va="center", fontsize=12 if many else 15, weight="bold", color=color, zorder=4
-        )
+        axes.text(x, y, text, ha="center", va="center", fontsize=digits, weight="bold", color=color, zorder=4)
         note = node if many else node_label(node, concepts, "\n")
         if times is not None:
             note += "\n" + _time_text(times.get(node, []), brief=many)
         axes.annotate(
-            note,
-            (x, y),
-            xytext=(0, -17 if many else -23),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize=10 if many else 12,
-            color=distance_color(far.get(node)),
-            linespacing=1.15,
+            note, (x, y), xytext=(0, drop), textcoords="offset points", ha="center", va="top", fontsize=words,
+            color=distance_color(far.get(node)), linespacing=1.15, zorder=5,
             bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6},
-            zorder=5,
-        )
+        )  # fmt: skip
     axes.margins(0.17, 0.12)
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.22, high)

@@ -23,18 +23,13 @@ VALUE_COLORS = {"red": "#D55E00", "blue": "#0072B2"}
 def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """What small prompts draw before fine-tuning; what fine-tuning forgets, alone and mixed with the old data."""
     concepts = config.world.concepts
+    before = "What the reader finds for each prompt: the shape, colour and size of the object, before fine-tuning."
+    alone = "Accuracy of every class while the model is fine-tuned on one class alone."
+    mixed = "The same where the class is mixed with the old data."
     return {
-        "figure": Drawing(
-            what_is_drawn(table, concepts),
-            "What the reader finds for each prompt: the shape, colour and size of the object, before fine-tuning.",
-        ),
-        "tuning": Drawing(
-            tuning(table, concepts, mixed=False),
-            "Accuracy of every class while the model is fine-tuned on one class alone.",
-        ),
-        "tuning-mixed": Drawing(
-            tuning(table, concepts, mixed=True), "The same where the class is mixed with the old data."
-        ),
+        "figure": Drawing(what_is_drawn(table, concepts), before),
+        "tuning": Drawing(tuning(table, concepts, mixed=False), alone),
+        "tuning-mixed": Drawing(tuning(table, concepts, mixed=True), mixed),
     }
 
 

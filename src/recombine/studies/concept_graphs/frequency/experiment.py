@@ -25,16 +25,13 @@ def _arms(config: RunConfig, images: int, counts: tuple[int, ...], even: tuple[i
                              "evaluation.sheet_points": 1})  # fmt: skip
     sweep = [(number, number / COUNT, "") for number in counts] + [(number, 1.0, "-even") for number in even]
     return {
-        f"{concept}-{number}{mark}": override(base, _split(base, node, number, frequency))
+        f"{concept}-{number}{mark}": override(base, {
+            "split.count": dict.fromkeys(base.split.train, COUNT) | {node: number},
+            "split.frequencies": {node: frequency},
+        })
         for concept, node in CLASSES.items()
         for number, frequency, mark in sweep
-    }
-
-
-def _split(config: RunConfig, node: str, number: int, frequency: float) -> dict[str, Any]:
-    """All classes at 1,500 images and equal frequency, but this one."""
-    counts = dict.fromkeys(config.split.train, COUNT) | {node: number}
-    return {"split.count": counts, "split.frequencies": {node: frequency}}
+    }  # fmt: skip
 
 
 def _of_arm(config: RunConfig) -> dict[str, Any]:

@@ -54,8 +54,7 @@ EXPERIMENT = Experiment(
     budgets={
         "smoke": Budget(_arms(override(emergence.SMOKE, {"world.pixels": 16}), 128), 1, "seconds; proves the path"),
         "laptop": Budget(
-            _arms(emergence.LAPTOP, 40_000, ("as-is", "weak-color", "weak-size")),
-            1,
+            _arms(emergence.LAPTOP, 40_000, ("as-is", "weak-color", "weak-size")), 1,
             "16 px, one seed, about six minutes on two CPU cores",
         ),
         "full": Budget(_arms(emergence.FULL, 200_000), 5, "28 px, six arms of five seeds, minutes on one GPU"),
@@ -65,4 +64,4 @@ EXPERIMENT = Experiment(
         "size and with colours 0.8 apart shape has 0.073, colour 0.213, size 0.237.",
         "Every arm keeps the four trained classes; blue is seen in 010 only, so its frequency sets how rare blue is.",
     ),
-)
+)  # fmt: skip

@@ -24,15 +24,11 @@ def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """The three concepts of the farthest class over training, by the signals of concepts and by the share of blue."""
     changes = {arm: {k: v for k, v in each.items() if k.startswith("world.")} for arm, each in ARMS.items()}
     signals = {arm: pixel_signals(override(config, each).world) for arm, each in changes.items()}
+    by_signal = "The concepts of the farthest class over training, where concepts differ in pixel signal."
+    by_rarity = "The same where blue is in a quarter, in half and in three quarters of the images."
     return {
-        "figure": Drawing(
-            concepts_by_arm(table, signals, BY_SIGNAL),
-            "The concepts of the farthest class over training, where concepts differ in pixel signal.",
-        ),
-        "rarity": Drawing(
-            concepts_by_arm(table, signals, BY_RARITY),
-            "The same where blue is in a quarter, in half and in three quarters of the images.",
-        ),
+        "figure": Drawing(concepts_by_arm(table, signals, BY_SIGNAL), by_signal),
+        "rarity": Drawing(concepts_by_arm(table, signals, BY_RARITY), by_rarity),
     }
 
 

@@ -12,13 +12,11 @@ from recombine.runs.concept_graph import RunConfig
 from recombine.settings import override
 from recombine.studies.concept_graphs.emergence import experiment as emergence
 
+ARMS = {"continuous": {}, "binary": {"world.conditioning": "binary"}, "joint": {"network.condition.entry": "joint"}}
+
 
 def _arms(config: RunConfig) -> dict[str, RunConfig]:
-    return {
-        "continuous": config,
-        "binary": override(config, {"world.conditioning": "binary"}),
-        "joint": override(config, {"network.condition.entry": "joint"}),
-    }
+    return {arm: override(config, changes) for arm, changes in ARMS.items()}
 
 
 EXPERIMENT = Experiment(

@@ -12,7 +12,7 @@ from recombine.lab.report.kit.curves import mean_and_band
 from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import empty_figure, empty_panel, put_caption, seeds_text
 from recombine.lab.rules import mean
-from recombine.lab.table import Curve, Table, curves, select
+from recombine.lab.table import Curve, Table, at_end, curves, select
 from recombine.runs.concept_graph import RunConfig
 from recombine.studies.concept_graphs._shared.graph import Concepts
 from recombine.studies.concept_graphs.measuring.blank.claims import FAILURES, FARTHEST, blank_answers, false_share
@@ -28,15 +28,11 @@ CANVASES = {"blank": "empty canvas", "noise": "noise", "mean": "mean image"}
 
 def draw(table: Table, config: RunConfig) -> dict[str, Drawing]:
     """What the probes' curve of the farthest class is made of, arm by arm; what probes say of empty canvases."""
+    parts = "The farthest class: product accuracy by the probes, split by what the reader finds in the same images."
+    canvas = "What the linear probes answer to an empty canvas, to noise and to the mean image."
     return {
-        "figure": Drawing(
-            made_of(table),
-            "The farthest class: product accuracy by the probes, split by what the reader finds in the same images.",
-        ),
-        "canvas": Drawing(
-            answers_to_nothing(table, config.world.concepts),
-            "What the linear probes answer to an empty canvas, to noise and to the mean image.",
-        ),
+        "figure": Drawing(made_of(table), parts),
+        "canvas": Drawing(answers_to_nothing(table, config.world.concepts), canvas),
     }
 
 
@@ -76,13 +72,15 @@ def _stack(axes: Axes, table: Table, arm: str) -> None:
 
 def answers_to_nothing(table: Table, concepts: Concepts) -> Figure:
     """The probability that the probes give the second value of each concept where there is no object."""
-    rows = select(table, "calibration.probe.answer")
+    judge = "calibration.probe.answer"
+    rows = select(table, judge)
     if rows.is_empty():
-        return empty_figure("not measured: calibration.probe.answer")
+        return empty_figure(f"not measured: {judge}")
+    rows = select(rows, arm=rows["arm"][0])  # all arms share their probes
     groups = {
         words: {
-            f"{concept} = {values[1]}": _by_seed(select(rows, canvas=canvas, concept=concept, answer=values[1]))
-            for concept, values in concepts.items()
+            f"{concept} = {second}": list(at_end(rows, judge, concept=concept, canvas=canvas, answer=second).values())
+            for concept, (_, second) in concepts.items()
         }
         for canvas, words in CANVASES.items()
     }
@@ -95,11 +93,6 @@ def answers_to_nothing(table: Table, concepts: Concepts) -> Figure:
         one_legend(figure, axes)
         put_caption(figure, f"Bars: mean of {seeds_text(table['seed'].n_unique())} and its 95% interval; dots: seeds.")
     return figure
-
-
-def _by_seed(rows: Table) -> list[float]:
-    """One value a seed: arms share their probes."""
-    return rows.select("seed", "value").group_by("seed").first().sort("seed")["value"].to_list()
 
 
 def _wrong(table: Table, arm: str) -> str:
