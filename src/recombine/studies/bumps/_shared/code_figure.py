@@ -1,7 +1,5 @@
 """How far apart labels are for the network, in each code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from matplotlib.axes import Axes

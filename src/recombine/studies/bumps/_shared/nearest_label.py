@@ -1,7 +1,5 @@
 """The nearest-label baseline of a run: every prompt is answered with the training image whose label is nearest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.diffusion.samplers import SamplerConfig

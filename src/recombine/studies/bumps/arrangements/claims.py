@@ -1,7 +1,5 @@
 """The same number of labels, arranged in five ways: the claims, all of them our own questions."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from recombine.instruments.bumps.subject import KNOWN, NEW

@@ -11,8 +11,6 @@ bumps are right, with nothing to fit. *Also.* The random sets of `percolation` a
 *Judged.* How far each hypothesis is off. *Baseline.* The nearest label is never right off the training set.
 """
 
-from __future__ import annotations
-
 from recombine.instruments.bumps.place_evaluation import EachPlaceEvaluation
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.bump_hypotheses import COLUMNS, Predictions

@@ -1,7 +1,5 @@
 """Figures of five arrangements of labels, and of what four hypotheses predict of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -8,8 +8,6 @@ and the number of images from which on it is there for 60%. *Baseline.* The near
 set. *Judged.* With which power of N the number of images grows.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -4,8 +4,6 @@ The nearest-label baseline scores lambda, as any other label of the lattice is a
 right and no other. So labels that were not trained on are judged by themselves.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import partial

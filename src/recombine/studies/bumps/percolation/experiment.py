@@ -9,8 +9,6 @@ same set hangs together, if bumps are linked that overlap by more than 0.005, or
 were not trained on come right where their set percolates, width by width.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

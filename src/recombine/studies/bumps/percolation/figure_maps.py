@@ -1,7 +1,5 @@
 """Maps of places for every width and share (Liang et al. 2024, Fig 15), and losses over the share (Fig 14c)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

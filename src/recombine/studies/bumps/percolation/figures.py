@@ -1,7 +1,5 @@
 """Figures of learning from a share of a lattice of bumps (Liang et al. 2024, Figs 6d, 6e, 14a, 14c and 15)."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis

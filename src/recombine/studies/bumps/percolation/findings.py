@@ -1,7 +1,5 @@
 """Numbers of the findings that no claim holds."""
 
-from __future__ import annotations
-
 from recombine.lab.rules import mean
 from recombine.lab.table import Table
 from recombine.studies.bumps.percolation.claims import THEORY, THRESHOLDS, early_accuracies, half_learnt

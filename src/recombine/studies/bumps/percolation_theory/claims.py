@@ -4,8 +4,6 @@ A seed is a random order of the sites. A share of the lattice percolates if its 
 the sites taken; the critical share lambda is the one from which on it does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The figures of percolation among bumps: overlap, largest components over lambda, and where half hangs together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers of the findings that no claim holds."""
 
-from __future__ import annotations
-
 from recombine.lab.table import Table
 from recombine.studies.bumps.percolation_theory.claims import DISKS, critical_of_mean, neighbours_of
 

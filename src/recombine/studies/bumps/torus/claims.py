@@ -1,7 +1,5 @@
 """Tori in networks (Liang et al. 2024, Figs 2 and 3): the claims."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

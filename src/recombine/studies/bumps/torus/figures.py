@@ -1,7 +1,5 @@
 """Figures of tori in networks (Liang et al. 2024, Figs 2, 3 and 8)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

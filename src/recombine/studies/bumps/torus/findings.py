@@ -1,7 +1,5 @@
 """Numbers of the findings that no claim holds."""
 
-from __future__ import annotations
-
 from recombine.lab.rules import less, mean
 from recombine.lab.statistics import mean_text
 from recombine.lab.table import Table, at_end, select

@@ -1,1 +1,0 @@
-"""The experiment concept-graphs/four-variables."""

@@ -1,9 +1,7 @@
 """What the figures of identity-mapping share: quantile bands over starts, shares with exact intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,23 +9,20 @@ from numpy.typing import NDArray
 
 from recombine.lab.report.kit.style import INK
 from recombine.lab.statistics import proportion_interval
-from recombine.lab.table import Curve, curves
+from recombine.lab.table import Curve, Table, curves
 from recombine.runs.identity.rows import QUANTILES
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ARMS = {"A": "A", "A2": "A² (scripts)"}
 """Arms of flows, as figures name them."""
 
 
-def one_curve(table: pl.DataFrame, instrument: str, over: str = "time", **where: Any) -> Curve | None:
+def one_curve(table: Table, instrument: str, over: str = "time", **where: Any) -> Curve | None:
     """The only curve of an instrument, or the first."""
     return next(iter(curves(table, instrument, over=over, **where).values()), None)
 
 
 def draw_quantiles(
-    axes: Axes, table: pl.DataFrame, instrument: str, color: str, label: str, floor: float | None = None,
+    axes: Axes, table: Table, instrument: str, color: str, label: str, floor: float | None = None,
     dashes: Any = "-", **where: Any,
 ) -> bool:  # fmt: skip
     """The median over starts and the band from 5 to 95%; whether there was any."""

@@ -1,17 +1,10 @@
 """The claims of the descents (Yang et al. 2025, Figs 8 and 9)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
 from recombine.lab.shares import Share, as_before, share_above, share_below, share_rises
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.runs.identity.descents import Way
 from recombine.studies.identity_mapping._shared.starts import count
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BEFORE = {
     "triple A2": 70, "triple A": 22, "triple script A2": 38, "triple script A": 2, "quadruple script A2": 13,
@@ -33,7 +26,7 @@ LONG = 100  # the scripts' time, which the paper's figures show
 def often(arm: str, way: Way) -> Share:
     """How many starts fall once a concept, of how many."""
 
-    def share(table: pl.DataFrame) -> tuple[int, int]:
+    def share(table: Table) -> tuple[int, int]:
         if (followed := count(table, "followed", arm=arm)) < LONG:
             raise NotMeasured(f"followed to t = {followed}: descents are counted up to {LONG}")
         falls = int(select(table, "followed", arm=arm)["concepts"][0])
@@ -42,7 +35,7 @@ def often(arm: str, way: Way) -> Share:
     return share
 
 
-def euler_loses_them(table: pl.DataFrame) -> Judgement:
+def euler_loses_them(table: Table) -> Judgement:
     """By how much likelier Euler is to lose a start whose flow falls three times (arm triple A2)."""
     arm = "triple A2"
     often(arm, "euler")(table)
@@ -57,7 +50,7 @@ def euler_loses_them(table: pl.DataFrame) -> Judgement:
     return Judgement(more, interval, starts, verdict_above(interval, 0, starts), note)
 
 
-def _share_text(table: pl.DataFrame, arm: str, way: Way) -> str:
+def _share_text(table: Table, arm: str, way: Way) -> str:
     k, n = often(arm, way)(table)
     return f"{k / n:.3f}"
 

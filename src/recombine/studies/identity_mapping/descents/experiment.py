@@ -8,8 +8,6 @@ probe falls, counting only rises above 0.1% of its largest; Euler runs that dive
 starts have it?
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from recombine.lab.experiment import Budget, Experiment

@@ -1,9 +1,6 @@
 """The claims on Swing-by and slowing down in diffusion models (Yang et al. 2025, Sec 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +17,8 @@ from recombine.instruments.shapes.concept_space import (
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
 from recombine.lab.rules import BySeed, above, between
 from recombine.lab.shares import share_above
-from recombine.lab.table import curves, select
+from recombine.lab.table import Table, curves, select
 from recombine.studies.concept_space.speed.claims import HELD_OUT, lowest_on_real_images
-
-if TYPE_CHECKING:
-    import polars as pl
 
 WEAK = 0.3  # colours up to so far apart count as weak
 CHANCE = 0.05
@@ -37,7 +31,7 @@ Runs = dict[int, tuple[Curve, Path]]
 """{seed: images seen, and where the held-out class lies: P(blue), P(small)}  # [moments], [moments, 2]"""
 
 
-def paths(table: pl.DataFrame) -> dict[float, Runs]:
+def paths(table: Table) -> dict[float, Runs]:
     """{separation of the colours, ascending: its runs}"""
     blue, small = (
         curves(
@@ -55,7 +49,7 @@ def paths(table: pl.DataFrame) -> dict[float, Runs]:
     return found
 
 
-def weak_and_strong(table: pl.DataFrame) -> tuple[list[Runs], list[Runs]]:
+def weak_and_strong(table: Table) -> tuple[list[Runs], list[Runs]]:
     """The runs of each separation that counts as weak, and of each other one."""
     found = paths(table)
     sides = [runs for color, runs in found.items() if color <= WEAK], [r for c, r in found.items() if c > WEAK]
@@ -64,7 +58,7 @@ def weak_and_strong(table: pl.DataFrame) -> tuple[list[Runs], list[Runs]]:
     return sides
 
 
-def images_behind(table: pl.DataFrame) -> int:
+def images_behind(table: Table) -> int:
     """How many images a coordinate is the mean of: the smallest n of which every share the reader gives is a part."""
     none = select(table, "reader.none", node=HELD_OUT)["value"]
     shares = none.append(select(table, "reader.accuracy", node=HELD_OUT, concept="color")["value"]).to_numpy()
@@ -84,13 +78,13 @@ def rise_by_chance(run: tuple[Curve, Path], images: int, seed: int) -> float:
     return float(np.quantile(setback_by_chance(run[1], images, DRAWS, seed), 1 - CHANCE))
 
 
-def _beyond_chance(table: pl.DataFrame) -> tuple[int, int]:
+def _beyond_chance(table: Table) -> tuple[int, int]:
     images = images_behind(table)
     runs = [(seed, run) for each in weak_and_strong(table)[0] for seed, run in each.items()]
     return sum(rise(run) > rise_by_chance(run, images, seed) for seed, run in runs), len(runs)
 
 
-def _weak_less_strong(table: pl.DataFrame) -> BySeed:
+def _weak_less_strong(table: Table) -> BySeed:
     """The rise of a run's error with weak colour less that with stronger ones, means over arms. Whatever shakes a run
     in training shakes both.
     """
@@ -114,7 +108,7 @@ def mean_rise(found: list[Runs], seeds: list[int]) -> float:
     return float(np.mean([setback(error) / error.max() for error in errors]))
 
 
-def _mean_swings_by(table: pl.DataFrame) -> Judgement:
+def _mean_swings_by(table: Table) -> Judgement:
     """With weak colour, by more than a hundredth; the interval is over seeds drawn with replacement."""
     found = weak_and_strong(table)[0]
     seeds = _shared(found)
@@ -127,7 +121,7 @@ def _mean_swings_by(table: pl.DataFrame) -> Judgement:
     return Judgement(mean_rise(found, seeds), interval, n, verdict_above(interval, BUMP, n))
 
 
-def slow_down(table: pl.DataFrame) -> BySeed:
+def slow_down(table: Table) -> BySeed:
     """log10 of the largest speed over that at the end, of each run's smoothed path, the mean over arms."""
     ratios: dict[int, list[float]] = {}
     for runs in paths(table).values():
@@ -139,7 +133,7 @@ def slow_down(table: pl.DataFrame) -> BySeed:
     return {seed: float(np.mean(each)) for seed, each in ratios.items()}
 
 
-def _power_gain(table: pl.DataFrame) -> BySeed:
+def _power_gain(table: Table) -> BySeed:
     """Held-out log-likelihood of the power law less that of the exponential, a point; the mean over arms, one value a
     seed left out.
     """

@@ -7,8 +7,6 @@ learned, in single runs beyond what the number of samples explains, and in the p
 falls exponentially or as a power of time.
 """
 
-from __future__ import annotations
-
 from recombine.instruments.shapes.accuracy import COLUMNS
 from recombine.instruments.shapes.classifier import ClassifierConfig
 from recombine.lab.experiment import Budget, Experiment

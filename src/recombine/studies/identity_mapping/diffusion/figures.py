@@ -1,11 +1,8 @@
 """Figures of the diffusion experiment (Yang et al. 2025, Fig 6): paths, errors and speeds of the held-out class."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,6 +11,7 @@ from recombine.instruments.shapes.concept_space import corner_error, monotone, s
 from recombine.lab.claims import NotMeasured
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import images_axis, one_legend
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import (
     FAINT,
     INK,
@@ -23,6 +21,7 @@ from recombine.lab.report.kit.style import (
     put_caption,
     seeds_text,
 )
+from recombine.lab.table import Table
 from recombine.studies.identity_mapping.diffusion.claims import (
     BLUR,
     BLUR_SPEED,
@@ -37,7 +36,7 @@ from recombine.studies.identity_mapping.diffusion.claims import (
 )
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """Paths, errors and speeds over training, as in Fig 6; and single runs beside the smoothed mean."""
     try:
         found = paths(table)
@@ -57,9 +56,7 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
 def _over_training(found: dict[float, Runs], fall: float) -> Figure:
     """Path, error and speed of the smoothed mean over seeds, a line for each separation of the colours."""
     shades = dict(zip(found, colormaps["viridis"](np.linspace(0, 0.9, len(found))), strict=True))
-    with house_style():
-        figure = Figure(figsize=(20, 8.2), layout="constrained")
-        plane, error, speed = figure.subplots(1, 3)
+    with new_figure(20, 8.2, 1, 3, share_y=False) as (figure, [(plane, error, speed)]):
         for color, runs in found.items():
             seen, way = mean_path(runs.values(), BLUR)
             plane.plot(*way.T, "o-", color=shades[color], linewidth=2.8, markersize=4, label=f"{color:g} apart")

@@ -1,12 +1,8 @@
 """Numbers of the findings that take more than one value of the table."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.studies.concept_space.speed.claims import HELD_OUT
 from recombine.studies.identity_mapping.diffusion.claims import (
     BLUR,
@@ -20,11 +16,8 @@ from recombine.studies.identity_mapping.diffusion.claims import (
     weak_and_strong,
 )
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+def numbers(table: Table) -> dict[str, float | str]:
     """How far errors rise, where the path with the weakest colour turns, and how many samples hold no object."""
     import polars as pl
 

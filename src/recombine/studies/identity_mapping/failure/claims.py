@@ -1,24 +1,20 @@
 """The claims of the failure that is none (Yang et al. 2025, Fig 10)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_above
 from recombine.lab.shares import Share, all_of, as_before, judge_median, rises
+from recombine.lab.table import Table
 from recombine.studies.identity_mapping._shared.starts import count, values
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PLOTTED = 100.0
 LONG = 400  # the scripts' time after which nothing is left to wait for
 LARGE, SMALL = 0.01, 0.001  # Euler's steps
 
 
-def settled(table: pl.DataFrame, instrument: str, arm: str, **where: Any) -> int:
+def settled(table: Table, instrument: str, arm: str, **where: Any) -> int:
     """A number of starts, if they were followed long enough to say."""
     if (followed := count(table, "followed", arm=arm)) < LONG:
         raise NotMeasured(f"followed to t = {followed}: whether a start recovers is known by {LONG}")
@@ -41,7 +37,7 @@ def failed(arm: str, eta: float) -> Share:
 def coincide(arm: str) -> Share:
     """In how many Euler runs failing in the end and losing semidefiniteness come together, or neither does."""
 
-    def share(table: pl.DataFrame) -> tuple[int, int]:
+    def share(table: Table) -> tuple[int, int]:
         kinds = [(eta, name) for eta in (LARGE, SMALL) for name in ("both", "neither")]
         same = sum(settled(table, name, arm, eta=eta, at="end") for eta, name in kinds)
         return same, sum(failed(arm, eta)(table)[1] for eta in (LARGE, SMALL))
@@ -49,7 +45,7 @@ def coincide(arm: str) -> Share:
     return share
 
 
-def _coincidences(table: pl.DataFrame, arm: str) -> str:
+def _coincidences(table: Table, arm: str) -> str:
     said = []
     for eta in (LARGE, SMALL):
         bad, lost, both = (settled(table, name, arm, eta=eta, at="end") for name in ("failed", "lost", "both"))
@@ -57,15 +53,15 @@ def _coincidences(table: pl.DataFrame, arm: str) -> str:
     return "; ".join(said)
 
 
-def _late(table: pl.DataFrame, arm: str) -> str:
+def _late(table: Table, arm: str) -> str:
     return f"{settled(table, 'late', arm, way='flow')} of them after t = 100"
 
 
-def _of_both_steps(table: pl.DataFrame, arm: str) -> str:
+def _of_both_steps(table: Table, arm: str) -> str:
     return ", ".join("{} of {} at {}".format(*failed(arm, eta)(table), eta) for eta in (LARGE, SMALL))
 
 
-def escape(table: pl.DataFrame) -> Judgement:
+def escape(table: Table) -> Judgement:
     """The median time of escape with A^2, against the end of the paper's figure."""
     settled(table, "recovered", "A2", way="flow")
     times = values(table, "escape", arm="A2")

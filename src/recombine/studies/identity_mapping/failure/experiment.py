@@ -7,8 +7,6 @@ eigenvalue below zero, which no U U^T has, and whether it has learned the concep
 fail, and are the failures of Euler's steps those runs in which W stops being positive semidefinite?
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment

@@ -8,8 +8,6 @@ whether u has no larger one; the same for the linear layer from rest in closed f
 lattice holds after 1, 3 and 5 epochs.
 """
 
-from __future__ import annotations
-
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.identity.hierarchy import COLUMNS, HierarchyConfig
 from recombine.training.batched_networks import NetConfig

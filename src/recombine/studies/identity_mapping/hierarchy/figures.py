@@ -1,11 +1,8 @@
 """The lattice of concepts: Yang et al. 2025, Fig 7."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -14,7 +11,7 @@ from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import INK, SERIES_COLORS, SERIES_DASHES, empty_panel, house_style, put_caption
-from recombine.lab.table import curves, select
+from recombine.lab.table import Table, curves, select
 from recombine.runs.identity.hierarchy import EPOCHS, pairs
 from recombine.studies.identity_mapping.hierarchy.claims import median_errors, shares_in_order
 
@@ -30,7 +27,7 @@ OFTEN = 0.05  # share of starts out of order from which an edge is marked
 CLIP = 1.0
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """The lattice of each kind of network at three epochs, and beside it what happens over training."""
     names = {"linear": "figure", "relu": "relu", "linear no bias": "no-bias"}
     return {
@@ -43,7 +40,7 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     }
 
 
-def _lattices(table: pl.DataFrame, arm: str) -> Figure:
+def _lattices(table: Table, arm: str) -> Figure:
     errors, shares = median_errors(table, arm), shares_in_order(table, arm)
     with house_style():
         figure = Figure(figsize=(15, 12.5), layout="constrained")
@@ -104,7 +101,7 @@ def _draw_lattice(axes: Axes, errors: dict[str, float], shares: dict[tuple[str, 
     axes.set(xlim=(-3, 3), ylim=(-0.4, max(y for _, y in where.values()) + 0.4))
 
 
-def _draw_shares(axes: Axes, table: pl.DataFrame, arm: str) -> None:
+def _draw_shares(axes: Axes, table: Table, arm: str) -> None:
     axes.set_title("Pairs in order over training")
     found = {(name,): curve for (_, name), curve in curves(table, "ordered", "arm", over="epoch").items()}
     if not found:
@@ -119,7 +116,7 @@ def _draw_shares(axes: Axes, table: pl.DataFrame, arm: str) -> None:
     return None
 
 
-def _draw_errors(axes: Axes, table: pl.DataFrame, arm: str) -> None:
+def _draw_errors(axes: Axes, table: Table, arm: str) -> None:
     axes.set_title("Single concepts, and all of them")
     found = {name: curve for (_, name), curve in curves(table, "error", "combination", over="epoch", arm=arm).items()}
     if not found:

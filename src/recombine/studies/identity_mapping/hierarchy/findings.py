@@ -1,19 +1,13 @@
 """Numbers of the findings that take more than one value of the table."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import torch
 
+from recombine.lab.table import Table
 from recombine.runs.identity.hierarchy import CONCEPTS, HierarchyConfig, every_probe
 from recombine.theory.identity.flow import augmented
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+def numbers(table: Table) -> dict[str, float | str]:
     """How much of the slowest direction of learning is the bias, and how much of it each probe has."""
     world = HierarchyConfig().world.replace(dimensions=len(CONCEPTS))
     slowest = torch.linalg.eigh(augmented(world))[1][:, 0]  # [d + 1], the bias last

@@ -9,8 +9,6 @@ retreat: Swing-by), beside the flow of identity mapping from the same U. *Judged
 noise, under which condition; whether Swing-by reaches the samples, from which levels, and whether it is as frequent.
 """
 
-from __future__ import annotations
-
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.identity.linear_denoiser import COLUMNS, LinearDenoiserConfig, Model
 

@@ -1,11 +1,8 @@
 """The figures of the linear denoiser: learning times over noise, samples in concept space, shares that swing by."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,8 +10,9 @@ from matplotlib.lines import Line2D
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis, one_legend
-from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
-from recombine.lab.table import curves, select
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, put_caption
+from recombine.lab.table import Table, curves, select
 from recombine.lab.trends import share
 from recombine.studies.identity_mapping._shared.figures import share_line
 from recombine.studies.identity_mapping.linear_denoiser.claims import ends, levels_at, pairs, retreats
@@ -32,7 +30,7 @@ SHOWN_SPREADS = (0.05, 0.6, 1.2, 2.0)
 GAP_SHADES = {1.1: "#9ECAE1", 1.5: "#56B4E9", 2.0: "#0072B2", 3.0: "#08306B"}
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """Learning times over noise; the generated mean in concept space; how often it retreats."""
     return {
         "figure": Drawing(_learning(table), "When each concept is learned, over the noise level."),
@@ -44,10 +42,8 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
 # Learning times
 
 
-def _learning(table: pl.DataFrame) -> Figure:
-    with house_style():
-        figure = Figure(figsize=(20, 8), layout="constrained")
-        left, middle, right = figure.subplots(1, 3)
+def _learning(table: Table) -> Figure:
+    with new_figure(20, 8, 1, 3, share_y=False) as (figure, [(left, middle, right)]):
         _draw_levels(left, table, "class")
         _draw_levels(middle, table, "value")
         _draw_order(right, table)
@@ -62,7 +58,7 @@ def _learning(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def _draw_levels(axes: Axes, table: pl.DataFrame, condition: str) -> None:
+def _draw_levels(axes: Axes, table: Table, condition: str) -> None:
     axes.set_title(f"Conditioned on the {condition}")
     found = curves(table, "level.learning_time", "concept", "spread", over="sigma", condition=condition)
     if not found:
@@ -87,7 +83,7 @@ def _draw_levels(axes: Axes, table: pl.DataFrame, condition: str) -> None:
     return None
 
 
-def _draw_order(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_order(axes: Axes, table: Table) -> None:
     found = pairs(table, "samples.learning_time", "model").sort("spread")
     if found.is_empty():
         return empty_panel(axes, "not computed: learning times in the generated mean")
@@ -114,10 +110,8 @@ def _draw_order(axes: Axes, table: pl.DataFrame) -> None:
 # Trajectories
 
 
-def _trajectories(table: pl.DataFrame) -> Figure:
-    with house_style():
-        figure = Figure(figsize=(20, 8.4), layout="constrained")
-        panels = figure.subplots(1, len(PANELS), sharex=True, sharey=True)
+def _trajectories(table: Table) -> Figure:
+    with new_figure(20, 8.4, 1, len(PANELS), sharex=True) as (figure, [panels]):
         shown = max(_draw_paths(axes, table, model) for axes, model in zip(panels, PANELS, strict=True))
         handles = [
             Line2D([], [], color=WEAK, linewidth=2.4),
@@ -138,7 +132,7 @@ def _trajectories(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def _draw_paths(axes: Axes, table: pl.DataFrame, model: str) -> int:
+def _draw_paths(axes: Axes, table: Table, model: str) -> int:
     """Draw the paths of one model; says how many starts it shows."""
     found = curves(table, "share", "layers", "number", "concept", over="time", model=model)
     starts = sorted({number for _, layers, number, _ in found if layers == 2})
@@ -166,10 +160,8 @@ def _draw_paths(axes: Axes, table: pl.DataFrame, model: str) -> int:
 # Swing-by
 
 
-def _swing(table: pl.DataFrame) -> Figure:
-    with house_style():
-        figure = Figure(figsize=(20, 8), layout="constrained")
-        left, middle, right = figure.subplots(1, 3)
+def _swing(table: Table) -> Figure:
+    with new_figure(20, 8, 1, 3, share_y=False) as (figure, [(left, middle, right)]):
         _draw_noise(left, table)
         _draw_gaps(middle, table, "retreats", "In samples: over 0.05 is lost again")
         _draw_gaps(right, table, "setbacks", "In samples: the loss rises")
@@ -186,7 +178,7 @@ def _swing(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def _draw_noise(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_noise(axes: Axes, table: Table) -> None:
     axes.set_title("Each noise level: over 0.05 is lost again")
     found = {gap: levels_at(table, gap) for gap in GAP_SHADES}
     if not any(found.values()):
@@ -203,7 +195,7 @@ def _draw_noise(axes: Axes, table: pl.DataFrame) -> None:
     return None
 
 
-def _draw_gaps(axes: Axes, table: pl.DataFrame, what: str, title: str) -> None:
+def _draw_gaps(axes: Axes, table: Table, what: str, title: str) -> None:
     shown = {model: retreats(table, model, what) for model in MODELS}
     if not any(shown.values()):
         return empty_panel(axes, f"not counted: {what}")

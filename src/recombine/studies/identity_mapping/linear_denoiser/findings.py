@@ -1,18 +1,11 @@
 """Numbers of the findings that take more than one value of the table."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.lab.trends import Series, share
 from recombine.studies.identity_mapping.linear_denoiser.claims import DEEP, at_two, ends, levels_at, pairs, retreats
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+def numbers(table: Table) -> dict[str, float | str]:
     """Shares of starts by gap as lists, ratios of learning times, and how exact the limits are."""
     times = select(table, "level.learning_time").sort("sigma")
     key = ["gap", "spread", "strong_spread", "condition", "concept"]

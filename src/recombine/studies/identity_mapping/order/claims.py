@@ -1,10 +1,8 @@
 """The claims on the order of two concepts (Yang et al. 2025, Fig 2 and Theorem 4.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +11,8 @@ from recombine.lab.claims import Claim, Judgement, NotMeasured, Verdict, verdict
 from recombine.lab.rules import Rule
 from recombine.lab.shares import all_of, judge_median, share_above
 from recombine.lab.statistics import Interval
+from recombine.lab.table import Table
 from recombine.studies.identity_mapping._shared.starts import per_start, single, summed, those, values
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Numbers = NDArray[np.float64]
 
@@ -47,14 +43,14 @@ class Setting:
         return first**2 / CLUSTERS + self.variance, second**2 / CLUSTERS + SPREAD
 
 
-def settings(table: pl.DataFrame, net: str, signals: tuple[float, float] | None = None) -> list[Setting]:
+def settings(table: Table, net: str, signals: tuple[float, float] | None = None) -> list[Setting]:
     """The arms with these nets, and these signals if any are given, as they come in the table."""
     found = table.select("arm", "net", "mu_1", "mu_2", "variance").unique(maintain_order=True).iter_rows()
     every = [(name, Setting(arm, (one, two), variance)) for arm, name, one, two, variance in found]
     return [setting for name, setting in every if name == net and signals in (None, setting.signals)]
 
 
-def released(table: pl.DataFrame, net: str) -> Setting:
+def released(table: Table, net: str) -> Setting:
     """The setting that the closed forms are compared in: mu = (1, 2), var_1 = 0.05."""
     found = [setting for setting in settings(table, net, (1.0, 2.0)) if setting.variance == SPREAD]
     if not found:
@@ -62,12 +58,12 @@ def released(table: pl.DataFrame, net: str) -> Setting:
     return found[0]
 
 
-def times(table: pl.DataFrame, arm: str, concept: int) -> Numbers:
+def times(table: Table, arm: str, concept: int) -> Numbers:
     """When each start learns a concept, in epochs; NaN where it does not.  # [n]"""
     return per_start(table, "time", arm=arm, concept=concept)
 
 
-def log_ratios(table: pl.DataFrame, arm: str) -> Numbers:
+def log_ratios(table: Table, arm: str) -> Numbers:
     """log t_1 / t_2 of each start; below 0 where concept 1 is first.
 
     A concept that is not learned by the end is later than any that is: infinite. NaN where neither is.
@@ -78,7 +74,7 @@ def log_ratios(table: pl.DataFrame, arm: str) -> Numbers:
     return ratios
 
 
-def stronger_first(table: pl.DataFrame, setting: Setting) -> NDArray[np.bool_]:
+def stronger_first(table: Table, setting: Setting) -> NDArray[np.bool_]:
     """Whether each start learns the concept with the larger a_k first; not so where it learns neither.  # [n]"""
     one, two = setting.moments
     ratios = log_ratios(table, setting.arm)
@@ -107,7 +103,7 @@ def trained_flip(net: str) -> Rule:
     Of variances from half the rule's to twice it; the interval draws starts again.
     """
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         near = {setting.variance: setting.arm for setting in settings(table, net, (1.0, 2.0))}
         near = {variance: near[variance] for variance in sorted(near) if RULE / 2 <= variance <= 2 * RULE}
         if len(near) < 2:
@@ -127,12 +123,12 @@ def trained_flip(net: str) -> Rule:
     return judge
 
 
-def clear_settings(table: pl.DataFrame) -> list[Setting]:
+def clear_settings(table: Table) -> list[Setting]:
     """The settings of Fig 2 whose a_k differ by 1.3 times and more."""
     return [each for each in settings(table, "bias") if not 1 / CLEAR < np.divide(*each.moments) < CLEAR]
 
 
-def clear_order(table: pl.DataFrame) -> tuple[int, int]:
+def clear_order(table: Table) -> tuple[int, int]:
     """How many starts learn the stronger concept first in every clear setting."""
     if not (clear := clear_settings(table)):
         raise NotMeasured("no setting with a clear order was trained on")
@@ -140,7 +136,7 @@ def clear_order(table: pl.DataFrame) -> tuple[int, int]:
     return int(right.sum()), len(right)
 
 
-def deep_order(table: pl.DataFrame) -> tuple[int, int]:
+def deep_order(table: Table) -> tuple[int, int]:
     """In how many deep nets the stronger concept is first, in both settings."""
     if not (deep := settings(table, "deep")):
         raise NotMeasured("no deep nets were trained")
@@ -148,7 +144,7 @@ def deep_order(table: pl.DataFrame) -> tuple[int, int]:
     return int(right.sum()), len(right)
 
 
-def _never(table: pl.DataFrame) -> str:
+def _never(table: Table) -> str:
     never = sum(int(np.isnan(times(table, setting.arm, 1)).sum()) for setting in settings(table, "deep"))
     return f"concept 1 is not learned by the end in {never}" if never else ""
 
@@ -156,17 +152,17 @@ def _never(table: pl.DataFrame) -> str:
 def slope_of(net: str) -> Rule:
     """In every start the slope of both log residuals is that of the closed form within 2%."""
 
-    def slopes(table: pl.DataFrame) -> Numbers:
+    def slopes(table: Table) -> Numbers:
         found = np.stack([per_start(table, "slope", net=net, concept=k) for k in (1, 2)])  # [2, n]
         if not found.size:
             raise NotMeasured(f"no slope was fitted in {net}")
         return found
 
-    def share(table: pl.DataFrame) -> tuple[int, int]:
+    def share(table: Table) -> tuple[int, int]:
         off = np.abs(slopes(table) - 1).max(axis=0)  # [n]
         return int((off <= SLOPE).sum()), off.size
 
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         means = ", ".join(f"{mean:.4f}" for mean in slopes(table).mean(axis=1))
         return f"mean ratios {means}; farthest off {np.abs(slopes(table) - 1).max():.3f}"
 
@@ -179,7 +175,7 @@ def predicts_times(net: str, form: str) -> Rule:
     def verdict(interval: Interval | None, n: int) -> Verdict:
         return verdict_within(interval, 1 - TIME, 1 + TIME, n)
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         both = [_median_ratio(table, net, form, k, verdict) for k in (1, 2)]
         worst = min(both, key=lambda answer: (VERDICTS.index(answer.verdict), -abs((answer.estimate or 0) - 1)))
         note = "; ".join(answer.note for answer in both)
@@ -188,12 +184,12 @@ def predicts_times(net: str, form: str) -> Rule:
     return judge
 
 
-def plain_form_misses(table: pl.DataFrame) -> Judgement:
+def plain_form_misses(table: Table) -> Judgement:
     """With a bias, the nets' median time of the weak concept over what the form without a bias says."""
     return _median_ratio(table, "bias", "plain", 1, lambda interval, n: verdict_above(interval, HALF, n))
 
 
-def _median_ratio(table: pl.DataFrame, net: str, form: str, concept: int, verdict: Callable[..., Verdict]) -> Judgement:
+def _median_ratio(table: Table, net: str, form: str, concept: int, verdict: Callable[..., Verdict]) -> Judgement:
     """Median time of a concept over that of a closed form."""
     arm = released(table, net).arm
     found, expected = times(table, arm, concept), single(table, "time", arm=arm, form=form, concept=concept)
@@ -202,16 +198,16 @@ def _median_ratio(table: pl.DataFrame, net: str, form: str, concept: int, verdic
     return judge_median(late / expected, verdict, words, draws=2_000)
 
 
-def _median_error(table: pl.DataFrame) -> str:
+def _median_error(table: Table) -> str:
     errors = per_start(table, "time.error", **RELEASED)
     return f"median error {np.nanmedian(errors):.3f}" if np.isfinite(errors).any() else "none is learned in time"
 
 
-def _farthest(table: pl.DataFrame) -> str:
+def _farthest(table: Table) -> str:
     return f"farthest off {np.abs(values(table, 'flip') - 1).max():.1e}; both closed forms"
 
 
-def _settings_counted(table: pl.DataFrame) -> str:
+def _settings_counted(table: Table) -> str:
     return f"{len(clear_settings(table))} settings whose a_k differ by {CLEAR:g} times and more"
 
 

@@ -8,8 +8,6 @@ against an integration that shares no line with them. *Asked.* Is the concept wi
 var_k first, does the order flip where the two are equal, and is the time predicted?
 """
 
-from __future__ import annotations
-
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.identity.order import OrderConfig
 

@@ -1,10 +1,8 @@
 """The figures of the order of two concepts: Yang et al. 2025, Fig 2, with times, slopes and the flip beside it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib import colormaps
@@ -16,9 +14,10 @@ from numpy.typing import NDArray
 
 from recombine.lab.claims import NotMeasured
 from recombine.lab.experiment import Drawing
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
 from recombine.lab.statistics import mean_interval
-from recombine.lab.table import Curve
+from recombine.lab.table import Curve, Table
 from recombine.studies.identity_mapping._shared.figures import one_curve
 from recombine.studies.identity_mapping._shared.starts import single
 from recombine.studies.identity_mapping.order.claims import (
@@ -32,16 +31,13 @@ from recombine.studies.identity_mapping.order.claims import (
     times,
 )
 
-if TYPE_CHECKING:
-    import polars as pl
-
 PAPER = (0.05, 0.1, 0.5, 1.0, 2.0)  # var_1 in Fig 2b
 CONCEPT_COLORS = {1: SERIES_COLORS[4], 2: SERIES_COLORS[5]}
 FORM_DASHES = {"affine": (0, (4, 2)), "plain": (0, (1.2, 1.6))}
 FORM_NAMES = {"affine": "with bias", "plain": "without bias"}
 
 
-def draw(table: pl.DataFrame, config: object) -> dict[str, Drawing]:
+def draw(table: Table, config: object) -> dict[str, Drawing]:
     """Fig 2 and the flip; times and residuals against the closed forms."""
     return {
         "figure": Drawing(_orders(table), "Paths of the answer to the probe in concept space, and where they flip."),
@@ -49,7 +45,7 @@ def draw(table: pl.DataFrame, config: object) -> dict[str, Drawing]:
     }
 
 
-def _orders(table: pl.DataFrame) -> Figure:
+def _orders(table: Table) -> Figure:
     """Paths over signals, over spreads and in deep nets; the flip."""
     with house_style():
         drawing = Figure(figsize=(14, 12.5), layout="constrained")
@@ -76,10 +72,8 @@ def _orders(table: pl.DataFrame) -> Figure:
     return drawing
 
 
-def _forms(table: pl.DataFrame) -> Figure:
-    with house_style():
-        drawing = Figure(figsize=(14, 6.8), layout="constrained")
-        left, right = drawing.subplots(1, 2)
+def _forms(table: Table) -> Figure:
+    with new_figure(14, 6.8, 1, 2, share_y=False) as (drawing, [(left, right)]):
         _draw_times(left, table)
         _draw_residuals(right, table)
         n = max((len(times(table, each.arm, 1)) for each in settings(table, "bias")), default=0)
@@ -93,7 +87,7 @@ def _forms(table: pl.DataFrame) -> Figure:
 
 
 def draw_paths(
-    axes: Axes, table: pl.DataFrame, those: Sequence[Setting], names: Sequence[str], colors: Sequence[str],
+    axes: Axes, table: Table, those: Sequence[Setting], names: Sequence[str], colors: Sequence[str],
     place: Literal["lower right", "right"] = "lower right",
 ) -> None:  # fmt: skip
     """The path of f(probe) in the plane of two concepts, a colour for each setting, with clusters and probes."""
@@ -122,7 +116,7 @@ def draw_paths(
     return None
 
 
-def path(table: pl.DataFrame, instrument: str, **where: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def path(table: Table, instrument: str, **where: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Both coordinates of a curve, over time."""
     one, two = (one_curve(table, instrument, over="epoch", concept=k, **where) for k in (1, 2))
     return None if one is None or two is None else (one[1], two[1])
@@ -132,13 +126,13 @@ def _signals_text(setting: Setting) -> str:
     return f"$\\mu$ = ({setting.signals[0]:g}, {setting.signals[1]:g})"
 
 
-def _share(table: pl.DataFrame, those: Sequence[Setting]) -> str:
+def _share(table: Table, those: Sequence[Setting]) -> str:
     """The share of starts that learn the stronger concept first, where one is stronger."""
     right = [stronger_first(table, each) for each in those if each.moments[0] != each.moments[1]]
     return f"{np.mean(np.concatenate(right)):.0%}" if right else "none"
 
 
-def _draw_times(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_times(axes: Axes, table: Table) -> None:
     arms = {setting.variance: setting.arm for setting in settings(table, "bias", (1.0, 2.0))}
     arms = dict(sorted(arms.items()))
     if not arms:
@@ -163,7 +157,7 @@ def _draw_times(axes: Axes, table: pl.DataFrame) -> None:
     return None
 
 
-def _form_time(table: pl.DataFrame, arm: str, form: str, concept: int) -> float:
+def _form_time(table: Table, arm: str, form: str, concept: int) -> float:
     try:
         return single(table, "time", arm=arm, form=form, concept=concept)
     except NotMeasured:
@@ -176,7 +170,7 @@ def _quartiles(found: NDArray[np.float64]) -> list[float]:
     return [math.nan if edge >= 1e9 else float(edge) for edge in edges]
 
 
-def _draw_residuals(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_residuals(axes: Axes, table: Table) -> None:
     axes.set_title("Residual from a small start")
     kinds: Mapping[str, tuple[str, float, str]] = {
         "small-no-bias": ("plain", 1.0, "o"), "small-bias": ("affine", 0.55, "s")
@@ -207,7 +201,7 @@ def _residual(found: Curve, target: float) -> Curve:
     return found[0], 1 - found[1] / target
 
 
-def _draw_flip(axes: Axes, table: pl.DataFrame) -> None:
+def _draw_flip(axes: Axes, table: Table) -> None:
     flips = []
     for net, color, mark in (("bias", SERIES_COLORS[3], "o"), ("no-bias", SERIES_COLORS[1], "s")):
         points = []

@@ -1,21 +1,15 @@
 """Numbers of the findings on the order of concepts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from recombine.lab.table import Table
 from recombine.runs.identity.order import OrderConfig
 from recombine.studies.identity_mapping._shared.figures import one_curve
 from recombine.studies.identity_mapping.order.claims import RULE, log_ratios, settings
 from recombine.theory.identity.flow import augmented
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, float | str]:
+def numbers(table: Table) -> dict[str, float | str]:
     """Shares near the flip, the slowest rate with a bias, and the turn of the weak coordinate in deep networks."""
     import torch
 

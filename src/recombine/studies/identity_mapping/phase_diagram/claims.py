@@ -1,13 +1,11 @@
 """The claims of the phase diagram: how the share of bumps moves, each along one axis with the others fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured
 from recombine.lab.shares import Share, all_of, share_above, share_below
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.lab.trends import (
     Counts,
     Series,
@@ -19,9 +17,6 @@ from recombine.lab.trends import (
 )
 from recombine.runs.identity.phase_diagram import COLUMNS
 
-if TYPE_CHECKING:
-    import polars as pl
-
 BASE: dict[str, Any] = {
     "scale": 0.2, "start": "positive", "width": 3, "dimensions": 3, "layers": 0, "even": False, "power": 1,
 }  # fmt: skip
@@ -29,7 +24,7 @@ BASE: dict[str, Any] = {
 GRID = {key: value for key, value in BASE.items() if key not in ("scale", "power")}
 
 
-def cells(table: pl.DataFrame) -> pl.DataFrame:
+def cells(table: Table) -> Table:
     """A row a cell and a column for everything counted; of a cell in two arms the one with more starts, which has all
     of the other's.
     """
@@ -40,7 +35,7 @@ def cells(table: pl.DataFrame) -> pl.DataFrame:
     return wide.unique(list(COLUMNS), keep="first", maintain_order=True)
 
 
-def counted(found: pl.DataFrame, hits: str = "bumps", of: str = "flows", **where: Any) -> Counts:
+def counted(found: Table, hits: str = "bumps", of: str = "flows", **where: Any) -> Counts:
     """The sum over these cells, where both were counted."""
     if not {hits, of} <= set(found.columns):
         return 0, 0
@@ -48,50 +43,50 @@ def counted(found: pl.DataFrame, hits: str = "bumps", of: str = "flows", **where
     return round(both[hits].sum()), round(both[of].sum())
 
 
-def along(found: pl.DataFrame, key: str, hits: str = "bumps", **where: Any) -> Series:
+def along(found: Table, key: str, hits: str = "bumps", **where: Any) -> Series:
     """Bumps at each value of one column, ascending."""
     places = sorted(select(found, **where)[key].unique().to_list())
     series = {place: counted(found, hits, **{**where, key: place}) for place in places}
     return {place: counts for place, counts in series.items() if counts[1]}
 
 
-def by_power(found: pl.DataFrame) -> dict[int, Counts]:
+def by_power(found: Table) -> dict[int, Counts]:
     """Bumps with A and with A^2, over the cells of the grid that both have."""
     grids = {power: select(found, **GRID, power=power) for power in (1, 2)}
     both = grids[1].select("gap", "scale").join(grids[2].select("gap", "scale"), on=["gap", "scale"])
     return {power: counted(grid.join(both, on=["gap", "scale"])) for power, grid in grids.items()}
 
 
-def by_start(found: pl.DataFrame, *starts: str) -> dict[str, Counts]:
+def by_start(found: Table, *starts: str) -> dict[str, Counts]:
     """Bumps of each kind of start, over the gaps that the last one has."""
     gaps = select(found, **{**BASE, "start": starts[-1]})["gap"].to_list()
     series = {start: counted(found, **{**BASE, "start": start}, gap=gaps) for start in starts}
     return {start: counts for start, counts in series.items() if counts[1]}
 
 
-def agreement(found: pl.DataFrame) -> pl.DataFrame:
+def agreement(found: Table) -> Table:
     """The cells of the grid in which the analytic curve was asked which start bumps."""
     return select(found, **GRID).drop_nulls("agree") if "agree" in found.columns else found.clear()
 
 
-def _axis(key: str, **changed: Any) -> Callable[[pl.DataFrame], Series]:
+def _axis(key: str, **changed: Any) -> Callable[[Table], Series]:
     """Bumps along an axis, from the released start with some of it changed."""
     where = {name: value for name, value in {**BASE, **changed}.items() if name != key}
     return lambda table: along(cells(table), key, **where)
 
 
-def _square(**changed: Any) -> Callable[[pl.DataFrame], Series]:
+def _square(**changed: Any) -> Callable[[Table], Series]:
     """Bumps along the dimension, where U is as wide as that."""
     where = {name: value for name, value in {**BASE, **changed}.items() if name not in ("width", "dimensions")}
     return lambda table: along(square(cells(table)), "dimensions", **where)
 
 
-def square(found: pl.DataFrame) -> pl.DataFrame:
+def square(found: Table) -> Table:
     """The cells in which U is as wide as the dimension."""
     return found.filter(found["width"] == found["dimensions"])
 
 
-def _smallest(table: pl.DataFrame) -> tuple[float, Counts]:
+def _smallest(table: Table) -> tuple[float, Counts]:
     """The smallest scale at mu_2 = 2, and the bumps there."""
     series = _axis("scale", gap=2.0)(table)
     if not series:
@@ -112,29 +107,29 @@ def _of_start(start: str) -> Share:
     return lambda table: by_start(cells(table), "positive", "gaussian").get(start, (0, 0))
 
 
-def _less_below_zero(table: pl.DataFrame) -> Judgement:
+def _less_below_zero(table: Table) -> Judgement:
     return judge_trend(by_start(cells(table), "positive", "quarter", "half", "symmetric"), -1)
 
 
-def _agrees(table: pl.DataFrame) -> Counts:
+def _agrees(table: Table) -> Counts:
     return counted(agreement(cells(table)), "agree")
 
 
-def _never_rises(table: pl.DataFrame) -> Counts:
+def _never_rises(table: Table) -> Counts:
     rises, flows = counted(cells(table), "rises")
     if not flows:
         raise NotMeasured("no training loss was followed")
     return flows - rises, flows
 
 
-def _worst_cell(table: pl.DataFrame) -> str:
+def _worst_cell(table: Table) -> str:
     right = agreement(cells(table))
     worst = right.sort(right["agree"] / right["flows"]).row(0, named=True)
     where = f"gap {worst['gap']:g}, scale {worst['scale']:g}, A^{worst['power']}"
     return f"worst cell {worst['agree'] / worst['flows']:.3f} ({where})"
 
 
-def _by_depth(table: pl.DataFrame) -> str:
+def _by_depth(table: Table) -> str:
     return listed_shares({str(layers): counted(cells(table), layers=layers) for layers in (2, 3, 4)})
 
 

@@ -9,8 +9,6 @@ the same from the analytic curve of `theory.identity.bump`. *Judged.* How the sh
 start's scale and sign, the width of U, depth and dimension; whether the analytic curve says which start bumps.
 """
 
-from __future__ import annotations
-
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.identity.phase_diagram import COLUMNS, PhaseConfig, Sign
 

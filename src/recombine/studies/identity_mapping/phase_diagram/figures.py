@@ -1,7 +1,5 @@
 """The figures of the phase diagram: heat maps over gap and scale, and cuts along one axis at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,18 +1,13 @@
 """What the findings ask: shares of bumps over any cells."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.lab.trends import share
 from recombine.studies.identity_mapping.phase_diagram.claims import BASE, GRID, agreement, by_start, cells, counted
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, Any]:
+def numbers(table: Table) -> dict[str, Any]:
     """`of` asks for the share of bumps in any cells, `cut` in those of the released start with some of it changed."""
     found = cells(table)
 

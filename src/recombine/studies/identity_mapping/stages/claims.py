@@ -1,25 +1,19 @@
 """The claims of the stages (Yang et al. 2025, Figs 5, 17, 18 and Sec. 4)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import between
 from recombine.lab.shares import Share, all_of, share_above
+from recombine.lab.table import Table
 from recombine.studies.identity_mapping._shared.starts import per_start, those, values
-
-if TYPE_CHECKING:
-    import polars as pl
 
 EXACT = 1e-10
 MOST = 0.95  # of all starts: what "the stages come in this order" has to mean
 STAGES = ("first major", "minor suppressed", "second major")
 
 
-def factors(table: pl.DataFrame) -> dict[int, float]:
+def factors(table: Table) -> dict[int, float]:
     """What G - S - N has to be multiplied with to be W', for each start of both arms."""
     if not len(found := values(table, "factor")):
         raise NotMeasured("no factor")
@@ -29,7 +23,7 @@ def factors(table: pl.DataFrame) -> dict[int, float]:
 def in_order(arm: str) -> Share:
     """In how many starts the first major comes before its minor's fall, and that before the second major."""
 
-    def share(table: pl.DataFrame) -> tuple[int, int]:
+    def share(table: Table) -> tuple[int, int]:
         first, fallen, second = (per_start(table, "stage", arm=arm, stage=stage) for stage in STAGES)
         if not len(first):
             raise NotMeasured(f"no stages in arm {arm}")
@@ -38,7 +32,7 @@ def in_order(arm: str) -> Share:
     return share
 
 
-def _medians(table: pl.DataFrame, arm: str) -> str:
+def _medians(table: Table, arm: str) -> str:
     found = ", ".join(f"{np.median(per_start(table, 'stage', arm=arm, stage=stage)):.2f}" for stage in STAGES)
     return f"median times {found}"
 

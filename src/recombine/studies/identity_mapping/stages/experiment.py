@@ -7,8 +7,6 @@ when the entry between the two concepts (their minor) is largest and when it has
 W' = 2 (G - S - N), and is the stronger concept learned first, its minor suppressed next, the weaker concept last?
 """
 
-from __future__ import annotations
-
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.identity.stages import StagesConfig
 

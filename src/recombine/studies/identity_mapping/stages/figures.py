@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
-from recombine.lab.table import curves
+from recombine.lab.table import Table, curves
 from recombine.studies.identity_mapping._shared.figures import ARMS, draw_quantiles
 from recombine.studies.identity_mapping._shared.starts import values
 from recombine.studies.identity_mapping.stages.claims import STAGES
@@ -37,7 +36,7 @@ TERMS: dict[str, tuple[str, Any, str]] = {
 }
 
 
-def draw(table: pl.DataFrame, config: StagesConfig) -> dict[str, Drawing]:
+def draw(table: Table, config: StagesConfig) -> dict[str, Drawing]:
     """Fig 5, with Figs 17 and 18, over all starts; and one start as the paper shows it."""
     return {
         "figure": Drawing(
@@ -47,7 +46,7 @@ def draw(table: pl.DataFrame, config: StagesConfig) -> dict[str, Drawing]:
     }
 
 
-def _all_starts(table: pl.DataFrame, config: StagesConfig) -> Figure:
+def _all_starts(table: Table, config: StagesConfig) -> Figure:
     """A row an arm: the entries, and what moves the minor."""
     with house_style():
         drawing = Figure(figsize=(14, 11), layout="constrained")
@@ -72,7 +71,7 @@ def _all_starts(table: pl.DataFrame, config: StagesConfig) -> Figure:
     return drawing
 
 
-def _one_start(table: pl.DataFrame) -> Figure:
+def _one_start(table: Table) -> Figure:
     with house_style():
         drawing = Figure(figsize=(14, 5.5), layout="constrained")
         for axes, (arm, name) in zip(drawing.subplots(1, 2), ARMS.items(), strict=True):
@@ -85,12 +84,12 @@ def _one_start(table: pl.DataFrame) -> Figure:
     return drawing
 
 
-def _median_times(table: pl.DataFrame, arm: str) -> list[float]:
+def _median_times(table: Table, arm: str) -> list[float]:
     found = [values(table, "stage", arm=arm, stage=stage) for stage in STAGES]
     return [float(np.median(times)) for times in found] if all(map(len, found)) else []
 
 
-def _finish(axes: Axes, table: pl.DataFrame, arm: str, what: str, when: list[float] | tuple[()]) -> None:
+def _finish(axes: Axes, table: Table, arm: str, what: str, when: list[float] | tuple[()]) -> None:
     """Axes up to a while after the last stage of most starts, stages marked, and the legend."""
     if not axes.lines:
         return empty_panel(axes, f"not measured: {what} in arm {arm}")

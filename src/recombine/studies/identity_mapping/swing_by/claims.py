@@ -1,10 +1,7 @@
 """The claims of Swing-by (Yang et al. 2025, Figs 3, 13, 14, 17)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +10,8 @@ from recombine.lab.claims import verdict_within as within
 from recombine.lab.rules import Rule
 from recombine.lab.shares import Share, all_of, as_before, judge_median, share_above, share_below, share_rises
 from recombine.lab.statistics import proportion_interval
+from recombine.lab.table import Table
 from recombine.studies.identity_mapping._shared.starts import count, counted, summed, values
-
-if TYPE_CHECKING:
-    import polars as pl
 
 GAPS = (1.1, 1.5, 2.0, 3.0, 4.0)
 FLOWS_BEFORE = {1.1: 1, 1.5: 37, 2.0: 84, 3.0: 98, 4.0: 98}  # of 100, with A
@@ -45,20 +40,20 @@ def nets(arm: str, level: str) -> Share:
 def together(arms: Iterable[str], level: str) -> Share:
     """How many networks of these runs bump, of how many."""
 
-    def share(table: pl.DataFrame) -> tuple[int, int]:
+    def share(table: Table) -> tuple[int, int]:
         found = [nets(arm, level)(table) for arm in arms]
         return sum(k for k, _ in found), sum(n for _, n in found)
 
     return share
 
 
-def each_run(table: pl.DataFrame, arms: Iterable[str], level: str) -> str:
+def each_run(table: Table, arms: Iterable[str], level: str) -> str:
     """The counts of these runs, in words."""
     found = {arm: nets(arm, level)(table) for arm in arms}
     return ", ".join(f"{arm} {k} of {n}" for arm, (k, n) in found.items())
 
 
-def rises_with_the_gap(table: pl.DataFrame) -> Judgement:
+def rises_with_the_gap(table: Table) -> Judgement:
     """The smallest rise of the share from one gap to the next, from 1.1 to 3."""
     shares = [flows("A", gap)(table) for gap in GAPS[:4]]
     rise, interval = min(share_rises(first, second) for first, second in pairwise(shares))
@@ -67,7 +62,7 @@ def rises_with_the_gap(table: pl.DataFrame) -> Judgement:
     return Judgement(rise, interval, n, verdict_above(interval, 0, n), f"{said} at mu_2 = 1.1, 1.5, 2, 3")
 
 
-def all_gaps(table: pl.DataFrame) -> Judgement:
+def all_gaps(table: Table) -> Judgement:
     """At how many gaps our interval lies inside that of the share found before."""
     shares = {gap: flows("A", gap)(table) for gap in GAPS}
     inside = sum(
@@ -81,7 +76,7 @@ def all_gaps(table: pl.DataFrame) -> Judgement:
 def prediction_error(what: str, bound: float) -> Rule:
     """The median relative error of the predicted peak, where both have one."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         errors = np.abs(np.concatenate([values(table, f"error.{what}", arm=arm) for arm in ARMS]))
         if not len(errors):
             raise NotMeasured("no flow has a bump that was predicted")
@@ -91,7 +86,7 @@ def prediction_error(what: str, bound: float) -> Rule:
     return judge
 
 
-def positive_more_often(table: pl.DataFrame) -> Judgement:
+def positive_more_often(table: Table) -> Judgement:
     """By how much more often positive starts bump than Gaussian ones, the smallest over gaps from 1.5 and arms."""
     pairs = [(flows(arm, gap, "gaussian")(table), flows(arm, gap)(table)) for arm in ARMS for gap in GAPS[1:4]]
     more, interval = min(share_rises(*pair) for pair in pairs)
@@ -99,7 +94,7 @@ def positive_more_often(table: pl.DataFrame) -> Judgement:
     return Judgement(more, interval, n, verdict_above(interval, 0, n), "smallest over mu_2 = 1.5, 2, 3 and both arms")
 
 
-def same_counts(table: pl.DataFrame) -> Judgement:
+def same_counts(table: Table) -> Judgement:
     """How many of twelve counts a test cannot distinguish from those found before, at 0.05 for all twelve together."""
     from scipy.stats import fisher_exact
 

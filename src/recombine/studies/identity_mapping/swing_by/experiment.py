@@ -8,8 +8,6 @@ while; the bump that `theory.identity.bump` predicts. *Asked.* How often does it
 and dimension?
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment

@@ -1,10 +1,8 @@
 """Paths in the plane of two concepts, and the loss along them: Yang et al. 2025, Figs 3, 13, 14 and 17."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,10 +12,8 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption
+from recombine.lab.table import Table
 from recombine.studies.identity_mapping._shared.figures import one_curve
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BUMP, PREDICTED, MARK = "#0072B2", "#E69F00", "#D55E00"
 LOWEST = 0.01  # of the largest loss: what is drawn
@@ -44,7 +40,7 @@ NETWORKS = (
 )
 
 
-def draw_paths(table: pl.DataFrame, places: Sequence[Place]) -> Figure:
+def draw_paths(table: Table, places: Sequence[Place]) -> Figure:
     """A column for each place: the path above, the loss below."""
     with house_style():
         drawing = Figure(figsize=(14, 12), layout="constrained")
@@ -71,11 +67,11 @@ def draw_paths(table: pl.DataFrame, places: Sequence[Place]) -> Figure:
     return drawing
 
 
-def _curve(table: pl.DataFrame, place: Place, instrument: str, swings: bool, **where: Any) -> Any:
+def _curve(table: Table, place: Place, instrument: str, swings: bool, **where: Any) -> Any:
     return one_curve(table, instrument, arm=place.arm, gap=place.gap, swings=swings, **where)
 
 
-def _draw_path(axes: Axes, table: pl.DataFrame, place: Place) -> None:
+def _draw_path(axes: Axes, table: Table, place: Place) -> None:
     for swings, color, width in ((False, FAINT, 2.0), (True, BUMP, 3.0)):
         first, second = (_curve(table, place, "answer", swings, concept=k) for k in (1, 2))
         if first is None or second is None:
@@ -104,7 +100,7 @@ def _put_arrow(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], color
         axes.annotate("", ends[1], ends[0], arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2}, zorder=4)
 
 
-def _draw_loss(axes: Axes, table: pl.DataFrame, place: Place) -> float | None:
+def _draw_loss(axes: Axes, table: Table, place: Place) -> float | None:
     """The losses; the peak over the trough, where there is a bump."""
     end, turns = 0.0, {}
     for swings, color in ((False, FAINT), (True, BUMP)):

@@ -1,19 +1,13 @@
 """The claims of training away from the probe (Yang et al. 2025, Figs 15 and 16)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from recombine.lab.claims import Claim, Judgement, NotMeasured, verdict_below
 from recombine.lab.rules import Measure, Rule, between
 from recombine.lab.shares import Share, all_of, judge_median, share_below
+from recombine.lab.table import Table
 from recombine.studies.identity_mapping._shared.starts import per_start, single, values
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Numbers = NDArray[np.float64]
 
@@ -23,7 +17,7 @@ EXPLAINED = 0.02
 BITES = ("wide", "weak", "round")  # arms in which truncation takes away a few percent of the points
 
 
-def shifts(table: pl.DataFrame, arm: str, instrument: str = "shift") -> Numbers:
+def shifts(table: Table, arm: str, instrument: str = "shift") -> Numbers:
     """How far the path of each start moves, over |probe|.  # [n]"""
     if not len(found := per_start(table, instrument, arm=arm)):
         raise NotMeasured(f"no {instrument} in {arm}")
@@ -33,11 +27,11 @@ def shifts(table: pl.DataFrame, arm: str, instrument: str = "shift") -> Numbers:
 def unchanged(*arms: str) -> Rule:
     """In every start the path moves by less than 5% of |probe| once the points near it are gone."""
 
-    def share(table: pl.DataFrame) -> tuple[int, int]:
+    def share(table: Table) -> tuple[int, int]:
         found = np.concatenate([shifts(table, arm) for arm in arms])
         return int((found < SHIFT).sum()), len(found)
 
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         return "; ".join(
             f"{arm}: median {np.median(found):.4f}, largest {found.max():.4f}, {share_inside(table, arm):.2%} cut"
             for arm, found in ((arm, shifts(table, arm)) for arm in arms)
@@ -46,7 +40,7 @@ def unchanged(*arms: str) -> Rule:
     return all_of(share, note)
 
 
-def delays(table: pl.DataFrame, arm: str) -> Numbers:
+def delays(table: Table, arm: str) -> Numbers:
     """The time of each concept over that with all points, of the starts that learn both both times.  # [2, n]"""
     ratios = np.stack([per_start(table, "shift.time", arm=arm, concept=k) for k in (1, 2)])
     ratios = ratios[:, np.isfinite(ratios).all(axis=0)]
@@ -58,11 +52,11 @@ def delays(table: pl.DataFrame, arm: str) -> Numbers:
 def same_times(*arms: str) -> Rule:
     """In every start that learns both, both concepts are learned at the same time within 5%."""
 
-    def share(table: pl.DataFrame) -> tuple[int, int]:
+    def share(table: Table) -> tuple[int, int]:
         same = np.concatenate([np.abs(delays(table, arm) - 1).max(axis=0) < SHIFT for arm in arms])
         return int(same.sum()), len(same)
 
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         medians = {arm: np.median(delays(table, arm), axis=1) for arm in arms}
         return "; ".join(f"{arm}: median ratios {', '.join(f'{r:.3f}' for r in both)}" for arm, both in medians.items())
 
@@ -72,7 +66,7 @@ def same_times(*arms: str) -> Rule:
 def over_predicted(*arms: str) -> Measure:
     """For each start, its delay over that of the affine form on its dataset, the mean over arms and concepts."""
 
-    def measure(table: pl.DataFrame) -> dict[int, float]:
+    def measure(table: Table) -> dict[int, float]:
         ratios = []
         for arm in arms:
             for k in (1, 2):
@@ -84,12 +78,12 @@ def over_predicted(*arms: str) -> Measure:
     return measure
 
 
-def _predicted(table: pl.DataFrame) -> str:
+def _predicted(table: Table) -> str:
     known = {arm: [np.mean(predicted_delays(table, arm, k)) for k in (1, 2)] for arm in BITES}
     return "; ".join(f"{arm}: predicted {one:.3f}, {two:.3f}" for arm, (one, two) in known.items())
 
 
-def predicted_delays(table: pl.DataFrame, arm: str, concept: int) -> Numbers:
+def predicted_delays(table: Table, arm: str, concept: int) -> Numbers:
     """By the affine form, one number a dataset."""
     if not len(found := values(table, "predicted.time", arm=arm, concept=concept)):
         raise NotMeasured(f"no delay was predicted in {arm}")
@@ -99,14 +93,14 @@ def predicted_delays(table: pl.DataFrame, arm: str, concept: int) -> Numbers:
 def inside(arm: str) -> Share:
     """How many training points lie within the radius, of how many in all datasets."""
 
-    def share(table: pl.DataFrame) -> tuple[int, int]:
+    def share(table: Table) -> tuple[int, int]:
         found = values(table, "inside", arm=arm)
         return round(found.sum()), round(len(found) * single(table, "points", arm=arm))
 
     return share
 
 
-def share_inside(table: pl.DataFrame, arm: str) -> float:
+def share_inside(table: Table, arm: str) -> float:
     """The share of training points that lie within the radius."""
     k, n = inside(arm)(table)
     return k / n
@@ -120,7 +114,7 @@ def little_to_cut(arm: str) -> Rule:
 def less_than_redrawing(arm: str) -> Rule:
     """The median shift over that of drawing all points anew is below 1."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         cut, redrawn = (shifts(table, arm, instrument) for instrument in ("shift", "redrawn"))
         note = f"median shifts {np.median(cut):.4f} and {np.median(redrawn):.4f}"
         return judge_median(cut / redrawn, lambda interval, n: verdict_below(interval, 1.0, n), note, draws=2_000)

@@ -7,8 +7,6 @@ distance between the two paths of f(probe), over |probe|, and how much later a c
 sets of points of the same law. *Asked.* Is the path the same, and is it where truncation takes something away?
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment

@@ -1,9 +1,6 @@
 """The figures of training without the points near the probe: Yang et al. 2025, Figs 15 and 16."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,13 +9,10 @@ from matplotlib.patches import Circle
 
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.studies.identity_mapping._shared.starts import per_start, single, values
 from recombine.studies.identity_mapping.order.figures import path
 from recombine.studies.identity_mapping.truncation.claims import SHIFT, share_inside
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PAPER = {"label": "sigma = 0.05, as labelled", "released": "variance 0.05, as released"}
 BEYOND = {
@@ -30,7 +24,7 @@ BEYOND = {
 WHOLE, CUT, INSIDE = SERIES_COLORS[4], SERIES_COLORS[1], "#D55E00"
 
 
-def draw(table: pl.DataFrame, config: object) -> dict[str, Drawing]:
+def draw(table: Table, config: object) -> dict[str, Drawing]:
     """Figs 15 and 16 with the shift of every start; the same where truncation takes more away."""
     return {
         "figure": Drawing(_paper(table), "Paths of the answer to the probe with and without the points near it."),
@@ -38,7 +32,7 @@ def draw(table: pl.DataFrame, config: object) -> dict[str, Drawing]:
     }
 
 
-def _paper(table: pl.DataFrame) -> Figure:
+def _paper(table: Table) -> Figure:
     """Both settings of the paper; below, the shift of every start in all settings."""
     with house_style():
         drawing = Figure(figsize=(15, 13), layout="constrained")
@@ -55,7 +49,7 @@ def _paper(table: pl.DataFrame) -> Figure:
     return drawing
 
 
-def _beyond(table: pl.DataFrame) -> Figure:
+def _beyond(table: Table) -> Figure:
     with house_style():
         drawing = Figure(figsize=(14, 13), layout="constrained")
         for axes, (arm, name) in zip(drawing.subplots(2, 2).ravel(), BEYOND.items(), strict=True):
@@ -70,7 +64,7 @@ PATHS = (
 )
 
 
-def _draw_paths(axes: Axes, table: pl.DataFrame, arm: str, name: str) -> None:
+def _draw_paths(axes: Axes, table: Table, arm: str, name: str) -> None:
     whole, cut = (path(table, "answer.median", arm=arm, points=points) for points in ("whole", "cut"))
     axes.set_title(name)
     if whole is None or cut is None:
@@ -90,7 +84,7 @@ def _draw_paths(axes: Axes, table: pl.DataFrame, arm: str, name: str) -> None:
     return None
 
 
-def _draw_shifts(axes: Axes, table: pl.DataFrame, arms: Mapping[str, str]) -> None:
+def _draw_shifts(axes: Axes, table: Table, arms: Mapping[str, str]) -> None:
     random = np.random.default_rng(0)
     for position, arm in enumerate(arms):
         for side, (instrument, color) in enumerate((("shift", CUT), ("redrawn", FAINT))):

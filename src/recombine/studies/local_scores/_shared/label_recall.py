@@ -1,9 +1,6 @@
 """Label recall and K_max of models of scenes: the measures that the experiments of this study share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,17 +8,14 @@ from recombine.instruments.scenes.counting import CHANCE, LEAST, OBJECTS, RECALL
 from recombine.lab import rules
 from recombine.lab.claims import NotMeasured
 from recombine.lab.rules import Rule, above, difference, mean
-from recombine.lab.table import select
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.lab.table import Table, select
 
 HEADLINE = "1-3"  # the training set of the paper's figures
 BEYOND = 3  # objects of a training image at most: more labels than that are beyond training
 MANY = 6  # labels at which models of different receptive fields are compared
 LEARNT = 0.8  # recall of single labels from which on a rule may say that a network does not go further
 
-Measure = Callable[["pl.DataFrame", str], Mapping[int, float]]  # table, arm: a value for each seed
+Measure = Callable[["Table", str], Mapping[int, float]]  # table, arm: a value for each seed
 COLUMNS: dict[str, type] = {"labels": int, "sigma": float, "radius": int, "sampler": str}  # of a run on scenes
 
 
@@ -30,7 +24,7 @@ def arm_of(experiment: str, objects: str) -> str:
     return f"{experiment} {objects}"
 
 
-def recall_by_count(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> dict[int, dict[int, float]]:
+def recall_by_count(table: Table, arm: str, instrument: str = RECALL) -> dict[int, dict[int, float]]:
     """{seed: {labels: recall at the end of training}}, or what another instrument measured there."""
     found: dict[int, dict[int, float]] = {}
     rows = select(table, instrument, arm=arm).drop_nulls("value").sort("seed", "labels", "images_seen")
@@ -41,7 +35,7 @@ def recall_by_count(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> 
     return found
 
 
-def longest(table: pl.DataFrame, arm: str, instrument: str = RECALL, least: float = LEAST) -> dict[int, float]:
+def longest(table: Table, arm: str, instrument: str = RECALL, least: float = LEAST) -> dict[int, float]:
     """K_max of each seed; by other rules, the last number of labels up to which another measure is this or more."""
     found = recall_by_count(table, arm, instrument)
     if instrument == OBJECTS:  # as a share of the labels
@@ -49,7 +43,7 @@ def longest(table: pl.DataFrame, arm: str, instrument: str = RECALL, least: floa
     return {seed: float(k_max(curve, least).steady) for seed, curve in found.items()}
 
 
-def beyond(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> dict[int, float]:
+def beyond(table: Table, arm: str, instrument: str = RECALL) -> dict[int, float]:
     """For each seed: the mean over the numbers of labels that are beyond training."""
     found = {
         seed: [value for count, value in curve.items() if count > BEYOND]
@@ -60,12 +54,12 @@ def beyond(table: pl.DataFrame, arm: str, instrument: str = RECALL) -> dict[int,
     return {seed: float(np.mean(values)) for seed, values in found.items() if values}
 
 
-def chance_beyond(table: pl.DataFrame, arm: str) -> dict[int, float]:
+def chance_beyond(table: Table, arm: str) -> dict[int, float]:
     """The same of the recall that the images have against labels of other layouts."""
     return beyond(table, arm, CHANCE)
 
 
-def beyond_chance(table: pl.DataFrame, arm: str) -> dict[int, float]:
+def beyond_chance(table: Table, arm: str) -> dict[int, float]:
     """Recall beyond training on a scale from chance, 0, to all labels, 1."""
     recall, chance = recall_by_count(table, arm), recall_by_count(table, arm, CHANCE)
     found = {
@@ -77,12 +71,12 @@ def beyond_chance(table: pl.DataFrame, arm: str) -> dict[int, float]:
     return {seed: float(np.mean(values)) for seed, values in found.items() if values}
 
 
-def with_one(table: pl.DataFrame, arm: str) -> dict[int, float]:
+def with_one(table: Table, arm: str) -> dict[int, float]:
     """Recall of each seed with one label."""
     return {seed: curve[1] for seed, curve in recall_by_count(table, arm).items() if 1 in curve}
 
 
-def with_many(table: pl.DataFrame, arm: str) -> dict[int, float]:
+def with_many(table: Table, arm: str) -> dict[int, float]:
     """Recall of each seed with MANY labels, where it was measured."""
     return {seed: curve[MANY] for seed, curve in recall_by_count(table, arm).items() if MANY in curve}
 
@@ -100,14 +94,14 @@ def of(measure: Measure, arm: str) -> rules.Measure:
 def learnt(measure: Measure) -> Measure:
     """The measure, refused for networks that do not draw single labels: what they do with many says nothing."""
 
-    def measured(table: pl.DataFrame, arm: str) -> Mapping[int, float]:
+    def measured(table: Table, arm: str) -> Mapping[int, float]:
         must_have_learnt(table, arm)
         return measure(table, arm)
 
     return measured
 
 
-def must_have_learnt(table: pl.DataFrame, *arms: str) -> None:
+def must_have_learnt(table: Table, *arms: str) -> None:
     """Refuse networks whose recall of single labels is too low for any comparison."""
     for arm in arms:
         singles = mean(with_one(table, arm))
@@ -118,7 +112,7 @@ def must_have_learnt(table: pl.DataFrame, *arms: str) -> None:
 K_MAX, RECALLED = learnt(longest), learnt(beyond_chance)  # of networks that learnt single labels
 
 
-def means(measure: Measure, *arms: str) -> Callable[[pl.DataFrame], str]:
+def means(measure: Measure, *arms: str) -> Callable[[Table], str]:
     """A note: the means over seeds of these arms."""
     return lambda table: " and ".join(f"{mean(measure(table, arm)):.2f}" for arm in arms)
 
@@ -128,7 +122,7 @@ def more(measure: Measure, one: str, other: str, bound: float = 0.0) -> Rule:
     return above(difference(of(measure, one), of(measure, other)), bound, means(measure, one, other))
 
 
-def values_of(table: pl.DataFrame, arm: str, measure: Measure) -> list[float]:
+def values_of(table: Table, arm: str, measure: Measure) -> list[float]:
     """A measure of an arm, one value a seed; none if it was not measured."""
     try:
         return list(measure(table, arm).values())
@@ -136,7 +130,7 @@ def values_of(table: pl.DataFrame, arm: str, measure: Measure) -> list[float]:
         return []
 
 
-def numbers(table: pl.DataFrame) -> dict[str, Callable[..., float]]:
+def numbers(table: Table) -> dict[str, Callable[..., float]]:
     """For findings: means over seeds of an arm's measures, and recall at one number of labels."""
     measures = {"beyond": beyond, "chance": chance_beyond, "scaled": beyond_chance, "singles": with_one}
 

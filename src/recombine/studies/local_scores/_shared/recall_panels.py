@@ -1,11 +1,8 @@
 """Panels of label recall over the number of labels, in the colours of the paper's experiments."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,7 +11,7 @@ from recombine.lab.claims import NotMeasured
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import draw_mean
 from recombine.lab.report.kit.style import empty_panel
-from recombine.lab.table import Curve
+from recombine.lab.table import Curve, Table
 from recombine.studies.local_scores._shared.label_recall import HEADLINE, Measure, arm_of, recall_by_count
 from recombine.studies.local_scores.length.arms import TRAINED
 from recombine.studies.local_scores.length.claims import CHANNEL, FIXED, LINEAR, MULTIPLIED
@@ -31,13 +28,13 @@ CHANCES = {RECALL: CHANCE, RECALL_ISOLATED: CHANCE_ISOLATED}
 TITLES = {RECALL: "all labels", RECALL_ISOLATED: "isolated labels", RECALL_CLOSE: "labels close to another"}
 
 
-def count_line(axes: Axes, table: pl.DataFrame, arm: str, instrument: str, color: str, label: str) -> None:
+def count_line(axes: Axes, table: Table, arm: str, instrument: str, color: str, label: str) -> None:
     """Seeds and their mean over the number of labels, if the arm was measured."""
     if found := over_count(table, [arm], instrument):
         draw_mean(axes, found, color, label, width=2.4)
 
 
-def over_count(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> list[Curve]:
+def over_count(table: Table, arms: Sequence[str], instrument: str) -> list[Curve]:
     """Of each seed of these arms: numbers of labels, and the value at the end of training."""
     found: list[dict[int, float]] = []
     for arm in arms:
@@ -48,7 +45,7 @@ def over_count(table: pl.DataFrame, arms: Sequence[str], instrument: str) -> lis
     return [(np.array(list(curve)), np.array(list(curve.values()))) for curve in found]
 
 
-def swept(table: pl.DataFrame, arms: Mapping[int, str], measure: Measure) -> list[Curve]:
+def swept(table: Table, arms: Mapping[int, str], measure: Measure) -> list[Curve]:
     """Of each seed: a measure over whatever arms differ in, {value: arm}, where it was measured."""
     found: dict[int, dict[int, float]] = {}
     for at, arm in arms.items():
@@ -60,9 +57,7 @@ def swept(table: pl.DataFrame, arms: Mapping[int, str], measure: Measure) -> lis
     return [(np.array(list(curve)), np.array(list(curve.values()))) for curve in found.values()]
 
 
-def curve_panel(
-    axes: Axes, table: pl.DataFrame, colors: Mapping[str, str], instrument: str, objects: str = HEADLINE
-) -> bool:
+def curve_panel(axes: Axes, table: Table, colors: Mapping[str, str], instrument: str, objects: str = HEADLINE) -> bool:
     """A curve of each experiment, and the same of rendered scenes; whether there is any."""
     for name, color in colors.items():
         count_line(axes, table, arm_of(name, objects), instrument, color, f"Exp {name}")
@@ -78,7 +73,7 @@ def curve_panel(
 
 
 def recall_panel(
-    axes: Axes, table: pl.DataFrame, colors: Mapping[str, str], instrument: str = RECALL, objects: str = HEADLINE,
+    axes: Axes, table: Table, colors: Mapping[str, str], instrument: str = RECALL, objects: str = HEADLINE,
     name: str = "",
 ) -> None:  # fmt: skip
     """Recall over the number of labels of experiments with one training set, the finder's, and chance."""

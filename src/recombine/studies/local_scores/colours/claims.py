@@ -1,20 +1,15 @@
 """The claims of scenes conditioned on colours (the feature-space case of Bradley 2026)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from recombine.instruments.scenes.colour_evaluation import BOTTLENECK, COSINE, DATA, LINEAR, PAIR, PIXELS
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Measure, Note, Rule, above, below, difference, mean, rank_correlation
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.studies.local_scores._shared.label_recall import longest, recall_by_count
-
-if TYPE_CHECKING:
-    import polars as pl
 
 RECALL, EXTRAS, CHANCE = "colour.recall", "colour.extras", "colour.chance"
 ALL, ONE, SINGLE = "all 1-3", "one 1-3", "all 1"  # which colours are labelled, and how many objects an image has
@@ -25,7 +20,7 @@ GOOD, BAD = ("blue", "yellow"), ("red", "yellow")  # pairs of the preceding pape
 Pair = tuple[str, str]
 
 
-def by_pair(table: pl.DataFrame, arm: str, instrument: str, **where: Any) -> dict[int, dict[Pair, float]]:
+def by_pair(table: Table, arm: str, instrument: str, **where: Any) -> dict[int, dict[Pair, float]]:
     """{seed: {pair of colours: value at the end}}."""
     found: dict[int, dict[Pair, float]] = {}
     rows = select(table, instrument, arm=arm, **where).drop_nulls("value").sort("seed", "images_seen")
@@ -47,7 +42,7 @@ def interference(arm: str, representation: str) -> Measure:
 def calibrated(instrument: str, worst: Callable[[float, float], float]) -> Measure:
     """The reader on rendered scenes: the worst over numbers of colours and arms."""
 
-    def measure(table: pl.DataFrame) -> dict[int, float]:
+    def measure(table: Table) -> dict[int, float]:
         found: dict[int, float] = {}
         rows = select(table, f"calibration.{instrument}").drop_nulls(["labels", "value"])
         for seed, value in rows.select("seed", "value").iter_rows():
@@ -62,7 +57,7 @@ def k_max(arm: str) -> Measure:
     return lambda table: longest(table, arm, RECALL)
 
 
-def lowest_trained(table: pl.DataFrame) -> dict[int, float]:
+def lowest_trained(table: Table) -> dict[int, float]:
     """The lowest recall with as many colours as in training."""
     found = recall_by_count(table, ALL, RECALL)
     return {seed: min(value for k, value in own.items() if k <= TRAINED) for seed, own in found.items()}
@@ -77,12 +72,12 @@ def ranks(arm: str, recall: str, representation: str) -> Measure:
     )  # fmt: skip
 
 
-def as_in_data(table: pl.DataFrame) -> dict[int, float]:
+def as_in_data(table: Table) -> dict[int, float]:
     """The rank correlation over pairs of the cosines of the model's pixels and of rendered images."""
     return _ranks(*(by_pair(table, ALL, COSINE, representation=name) for name in (PIXELS, DATA)))
 
 
-def better_pair(table: pl.DataFrame) -> dict[int, float]:
+def better_pair(table: Table) -> dict[int, float]:
     """Recall of yellow and blue minus that of yellow and red, by linear composition."""
     found = by_pair(table, SINGLE, LINEAR)
     return {seed: own[GOOD] - own[BAD] for seed, own in found.items() if GOOD in own and BAD in own}
@@ -100,7 +95,7 @@ def _ranks(one: dict[int, dict[Pair, float]], other: dict[int, dict[Pair, float]
 
 
 def _beside_chance(arm: str) -> Note:
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         found = {name: recall_by_count(table, arm, name) for name in (RECALL, CHANCE)}
         most = max(next(iter(found[RECALL].values())))
         recall, chance = (mean({seed: own[most] for seed, own in each.items()}) for each in found.values())
@@ -110,7 +105,7 @@ def _beside_chance(arm: str) -> Note:
 
 
 def _spread_of(arm: str, instrument: str) -> Note:
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         recall = [value for own in by_pair(table, arm, instrument).values() for value in own.values()]
         return f"recall of pairs {min(recall):.2f} to {max(recall):.2f}, mean {np.mean(recall):.2f}"
 

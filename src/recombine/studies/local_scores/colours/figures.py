@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -17,7 +16,7 @@ from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import band_caption
 from recombine.lab.report.kit.style import empty_figure, empty_panel, house_style, put_caption
 from recombine.lab.rules import mean
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.studies.local_scores._shared.recall_panels import GREY, count_line, legend_above, mean_curve, over_count
 from recombine.studies.local_scores.colours.claims import (
     ALL,
@@ -38,10 +37,10 @@ from recombine.studies.local_scores.colours.claims import (
 COLORS = dict(zip(ARMS, ("#0072B2", "#D55E00", "#009E73"), strict=True))
 CALLED = dict(zip(ARMS, ("all of 1 to 3 labelled", "one of 1 to 3 labelled", "single objects"), strict=True))
 WAYS = {PAIR: ("both in the label", "#0072B2", "o"), LINEAR: ("scores added", "#CC79A7", "s")}
-Panel = Callable[[Axes, pl.DataFrame], None]
+Panel = Callable[[Axes, Table], None]
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """Recall and extras over the number of colours; |cosine| by representation; recall of pairs over their cosine."""
     return {
         "figure": Drawing(
@@ -56,7 +55,7 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     }
 
 
-def _figure(table: pl.DataFrame) -> Figure:
+def _figure(table: Table) -> Figure:
     if not any(arm in ARMS for arm in table["arm"].to_list()):
         return empty_figure("no model of colours was measured")
     with house_style():
@@ -73,7 +72,7 @@ def _figure(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def _recall(axes: Axes, table: pl.DataFrame) -> None:
+def _recall(axes: Axes, table: Table) -> None:
     ends = _over_count(axes, table, RECALL)
     for arm, color in COLORS.items():
         if chance := mean_curve(over_count(table, [arm], CHANCE)):
@@ -83,13 +82,13 @@ def _recall(axes: Axes, table: pl.DataFrame) -> None:
     axes.set_title(f"All labelled: {100 * ends[0]:.0f}% to {100 * ends[1]:.0f}% of colours found")
 
 
-def _extras(axes: Axes, table: pl.DataFrame) -> None:
+def _extras(axes: Axes, table: Table) -> None:
     ends = _over_count(axes, table, EXTRAS)
     axes.set_ylabel("colours that are not in the label")
     axes.set_title(f"All labelled: {ends[0]:.2f} to {ends[1]:.2f} extra colours")
 
 
-def _over_count(axes: Axes, table: pl.DataFrame, instrument: str) -> tuple[float, float]:
+def _over_count(axes: Axes, table: Table, instrument: str) -> tuple[float, float]:
     """A curve for each arm; the values with the fewest and the most colours of the first one."""
     for arm, color in COLORS.items():
         count_line(axes, table, arm, instrument, color, CALLED[arm])
@@ -104,7 +103,7 @@ def _over_count(axes: Axes, table: pl.DataFrame, instrument: str) -> tuple[float
     return float(found[1][0]), float(found[1][-1])
 
 
-def _representations(axes: Axes, table: pl.DataFrame) -> None:
+def _representations(axes: Axes, table: Table) -> None:
     known = select(table, COSINE)["representation"].unique(maintain_order=True).to_list()
     if not known:
         raise NotMeasured(COSINE)
@@ -118,7 +117,7 @@ def _representations(axes: Axes, table: pl.DataFrame) -> None:
     axes.set_title(f"|cosine|: {pixels:.2f} in pixels, {features:.2f} in the bottleneck")
 
 
-def _pairs(axes: Axes, table: pl.DataFrame) -> None:
+def _pairs(axes: Axes, table: Table) -> None:
     angles = _pair_means(table, COSINE, representation=PIXELS)
     for instrument, (label, color, marker) in WAYS.items():
         recall = _pair_means(table, instrument)
@@ -135,14 +134,14 @@ def _pairs(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="upper left")
 
 
-def _pair_means(table: pl.DataFrame, instrument: str, **where: Any) -> dict[Pair, float]:
+def _pair_means(table: Table, instrument: str, **where: Any) -> dict[Pair, float]:
     """The mean over seeds of every pair, in the model trained on single objects."""
     found = by_pair(table, SINGLE, instrument, **where)
     pairs = {pair for own in found.values() for pair in own}
     return {pair: float(np.mean([own[pair] for own in found.values() if pair in own])) for pair in sorted(pairs)}
 
 
-def _values(measure: Callable[[pl.DataFrame], Any], table: pl.DataFrame) -> list[float]:
+def _values(measure: Callable[[Table], Any], table: Table) -> list[float]:
     try:
         return list(measure(table).values())
     except NotMeasured:

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-import polars as pl
-
 from recombine.lab.rules import mean
-from recombine.lab.table import at_end
+from recombine.lab.table import Table, at_end
 from recombine.studies.local_scores.colours.claims import ALL, CHANCE, RECALL, interference
 
 
-def numbers(table: pl.DataFrame) -> Mapping[str, Callable[..., float]]:
+def numbers(table: Table) -> Mapping[str, Callable[..., float]]:
     """Recall and chance of the model with all colours labelled, and its mean |cosine| in a representation."""
 
     def of(instrument: str, labels: int) -> float:

@@ -1,16 +1,11 @@
 """The claims of exact composition (Bradley 2026, Lemmas 1 to 3, Corollary 1), in which a seed is a set of mixtures."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Measure, Rule, above, between, final, in_every_seed, mean, ratio
-from recombine.lab.table import curves
-
-if TYPE_CHECKING:
-    import polars as pl
+from recombine.lab.table import Table, curves
 
 ZERO = 1e-8  # what counts as zero; rounding is five orders of magnitude below
 KNOWN_ERRORS = {0.1: 0.1400, 1.0: 9.12e-3, 10.0: 1.279e-7}  # {sigma: error}, at rho = 0.3
@@ -20,7 +15,7 @@ KNOWN_TOTALS = {0.1: 0.01507, 0.3: 0.14140, 0.6: 0.66910}  # {rho: total error},
 COUPLED, GAUSSIAN = {"law": "coupled"}, {"law": "gaussian", "rho": 0.3}
 
 
-def over_noise(table: pl.DataFrame, instrument: str, **where: Any) -> dict[int, dict[float, float]]:
+def over_noise(table: Table, instrument: str, **where: Any) -> dict[int, dict[float, float]]:
     """{seed: {sigma: value}}, sigma ascending."""
     found = curves(table, instrument, over="sigma", **where)
     if not found:
@@ -38,7 +33,7 @@ def largest(instrument: str, **where: Any) -> Measure:
 def zero(*measures: Measure) -> Rule:
     """All of them are zero, up to rounding, in every set of mixtures."""
 
-    def worst(table: pl.DataFrame) -> dict[int, float]:
+    def worst(table: Table) -> dict[int, float]:
         found = [measure(table) for measure in measures]
         if not all(found):
             raise NotMeasured("not everything that must be zero was computed")
@@ -53,7 +48,7 @@ def zero(*measures: Measure) -> Rule:
 def above_at(instrument: str, sigma: float, bound: float, **where: Any) -> Rule:
     """The mean over sets of mixtures at one noise level is above a bound; the note has it at all of them."""
 
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         found = over_noise(table, instrument, **where)
         levels = next(iter(found.values()))
         return "; ".join(f"{at:g}: {mean({s: own[at] for s, own in found.items()}):.2g}" for at in levels)
@@ -64,7 +59,7 @@ def above_at(instrument: str, sigma: float, bound: float, **where: Any) -> Rule:
 def falls(instrument: str, over: str | None = None, **where: Any) -> Measure:
     """Whether it falls from each noise level to the next; as a share of another instrument if one is given."""
 
-    def measure(table: pl.DataFrame) -> dict[int, float]:
+    def measure(table: Table) -> dict[int, float]:
         found = over_noise(table, instrument, **where)
         sizes = (
             over_noise(table, over, **where) if over else {seed: dict.fromkeys(own, 1.0) for seed, own in found.items()}
@@ -78,7 +73,7 @@ def falls(instrument: str, over: str | None = None, **where: Any) -> Measure:
 def farthest_ratio(one: str, other: str, most: float, **where: Any) -> Measure:
     """One instrument over another, at the noise level (up to `most`) where the mean is farthest from 1."""
 
-    def measure(table: pl.DataFrame) -> dict[int, float]:
+    def measure(table: Table) -> dict[int, float]:
         over, under = over_noise(table, one, **where), over_noise(table, other, **where)
         levels = [sigma for sigma in next(iter(over.values())) if sigma <= most]
         ratios = [{seed: over[seed][sigma] / under[seed][sigma] for seed in over} for sigma in levels]
@@ -89,14 +84,14 @@ def farthest_ratio(one: str, other: str, most: float, **where: Any) -> Measure:
     return measure
 
 
-def local_but_not_composed(table: pl.DataFrame) -> dict[int, float]:
+def local_but_not_composed(table: Table) -> dict[int, float]:
     """Nothing leaks while J stays, yet models of one condition rebuild the wrong law (LS1f)."""
     leaks = [largest(name, law="crowded")(table) for name in ("pixel.outside", "condition.outside")]
     off = final("rebuilt", law="crowded", sigma=1.0)(table)
     return {seed: float(max(own[seed] for own in leaks) < ZERO and value > 0.1) for seed, value in off.items()}
 
 
-def known_errors(table: pl.DataFrame) -> dict[int, float]:
+def known_errors(table: Table) -> dict[int, float]:
     """Whether the formula gives the numbers that were computed independently (LS2e)."""
     found = over_noise(table, "error", **GAUSSIAN)
     return {
@@ -105,7 +100,7 @@ def known_errors(table: pl.DataFrame) -> dict[int, float]:
     }
 
 
-def peak(table: pl.DataFrame) -> dict[int, float]:
+def peak(table: Table) -> dict[int, float]:
     """The sigma at which sigma^2 times the error is largest (LS2f)."""
     found = over_noise(table, "error.sampled", **COUPLED)
     return {seed: max(own, key=lambda sigma: sigma**2 * own[sigma]) for seed, own in found.items()}
@@ -116,7 +111,7 @@ def total_of(rho: float, instrument: str) -> Measure:
     return final(instrument, law="gaussian", rho=rho)
 
 
-def totals_match(table: pl.DataFrame) -> dict[int, float]:
+def totals_match(table: Table) -> dict[int, float]:
     """Whether the divergence lost is the total error, and the known number, at every coupling (LS3a)."""
     good: dict[int, float] = {}
     for rho, known in KNOWN_TOTALS.items():
@@ -127,7 +122,7 @@ def totals_match(table: pl.DataFrame) -> dict[int, float]:
     return good
 
 
-def bounded(table: pl.DataFrame) -> dict[int, float]:
+def bounded(table: Table) -> dict[int, float]:
     """Whether the total error is at most the total correlation, at every coupling (LS3c)."""
     pairs = [[total_of(rho, name)(table) for name in ("error.total", "divergence")] for rho in KNOWN_TOTALS]
     return {seed: float(all(total[seed] <= bound[seed] for total, bound in pairs)) for seed in pairs[0][0]}

@@ -1,12 +1,9 @@
 """The figures of exact composition: leaks and local errors, what Lemma 1 needs, composition in features."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,7 +13,7 @@ from recombine.lab.claims import NotMeasured
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import count_text
 from recombine.lab.report.kit.style import FAINT, INK, SERIES_COLORS, empty_panel, house_style, put_caption
-from recombine.lab.table import curves, select
+from recombine.lab.table import Table, curves, select
 from recombine.runs.exact_composition import PAIR
 from recombine.studies.local_scores.lemma.claims import ZERO, largest, over_noise
 from recombine.theory.composition.error import equicoupled, local_errors
@@ -27,10 +24,10 @@ LEAST = 1e-17  # and a difference of exactly nothing
 COMPOSED, COUPLED, CROWDED, TIED = (SERIES_COLORS[k] for k in (4, 5, 0, 1))
 SHADES = ("#9ECAE1", "#4A98C9", "#08519C", "#08306B")  # of Gaussian blocks, by their coupling
 DASHED: Any = (0, (4, 1.8))
-Panel = Callable[[Axes, pl.DataFrame], None]
+Panel = Callable[[Axes, Table], None]
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """Leaks and local errors; what each half of Lemma 1 needs; composition in features."""
     return {
         "figure": Drawing(
@@ -60,7 +57,7 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     }
 
 
-def _panels(table: pl.DataFrame, shape: tuple[int, int], *panels: Panel) -> Figure:
+def _panels(table: Table, shape: tuple[int, int], *panels: Panel) -> Figure:
     with house_style():
         figure = Figure(figsize=(13.5 if shape[1] < 3 else 17, 5.8 * shape[0] + 0.4), layout="constrained")
         for axes, panel in zip(figure.subplots(*shape).flat, panels, strict=True):
@@ -75,7 +72,7 @@ def _panels(table: pl.DataFrame, shape: tuple[int, int], *panels: Panel) -> Figu
     return figure
 
 
-def _leaks(axes: Axes, table: pl.DataFrame) -> None:
+def _leaks(axes: Axes, table: Table) -> None:
     for law, color in (("coupled", COUPLED), ("composed", COMPOSED)):
         name = {"coupled": "shared latent"}.get(law, law)
         _band(axes, table, "condition.outside", color, f"{name}: condition", DASHED, law=law)
@@ -87,7 +84,7 @@ def _leaks(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="upper right", ncols=2, handlelength=2.4)
 
 
-def _rounding(axes: Axes, table: pl.DataFrame) -> None:
+def _rounding(axes: Axes, table: Table) -> None:
     """What rounding alone may do to scores of this size, and what the claims count as zero."""
     sigmas, values = _series(table, "score", law="composed")
     axes.plot(sigmas, ROUNDING * np.median(values, 0), color=FAINT, linestyle=":", linewidth=2.2, zorder=4)
@@ -102,7 +99,7 @@ def _zero_line(axes: Axes) -> None:
               color="#777777", fontsize=12)  # fmt: skip
 
 
-def _local_errors(axes: Axes, table: pl.DataFrame, power: int) -> Any:
+def _local_errors(axes: Axes, table: Table, power: int) -> Any:
     """Errors times sigma to a power: the Gaussians by formula and sampled, and the coupled mixtures."""
     for color, rho in zip(SHADES, _couplings(table), strict=False):
         sigmas, sampled = _series(table, "error.sampled", law="gaussian", rho=rho)
@@ -117,7 +114,7 @@ def _local_errors(axes: Axes, table: pl.DataFrame, power: int) -> Any:
     return sigmas, scaled
 
 
-def _errors(axes: Axes, table: pl.DataFrame) -> None:
+def _errors(axes: Axes, table: Table) -> None:
     values = _local_errors(axes, table, 0)[1]
     shrinks = np.median(values[:, 0] / values[:, -1])
     axes.set_title(f"Local error falls {_power(shrinks)}-fold with noise")
@@ -125,13 +122,13 @@ def _errors(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="lower left")
 
 
-def _weighted_errors(axes: Axes, table: pl.DataFrame) -> None:
+def _weighted_errors(axes: Axes, table: Table) -> None:
     sigmas, values = _local_errors(axes, table, 2)
     axes.set_title(f"Weighted by $\\sigma^2$ it peaks near {np.mean(sigmas[values.argmax(1)]):.2g}")
     _noise_axis(axes, "$\\sigma^2\\,E\\,(s_i - s_i^{loc})^2$", (1e-6, None), zero=False)
 
 
-def _totals(axes: Axes, table: pl.DataFrame) -> None:
+def _totals(axes: Axes, table: Table) -> None:
     points = [("gaussian", rho, color) for rho, color in zip(_couplings(table), SHADES, strict=False)]
     ends, worst = list[float](), 0.0
     for law, rho, color in [*points, ("coupled", None, COUPLED)]:
@@ -158,7 +155,7 @@ def _totals(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="upper left")
 
 
-def _rebuilt(axes: Axes, table: pl.DataFrame) -> None:
+def _rebuilt(axes: Axes, table: Table) -> None:
     for law, color in (("coupled", COUPLED), ("crowded", CROWDED), ("composed", COMPOSED)):
         _band(axes, table, "rebuilt", color, law, law=law)
     most = max(largest("rebuilt", law="composed")(table).values())
@@ -168,7 +165,7 @@ def _rebuilt(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="upper right", ncols=3, columnspacing=1.2, handlelength=1.6)
 
 
-def _crowded(axes: Axes, table: pl.DataFrame) -> None:
+def _crowded(axes: Axes, table: Table) -> None:
     for instrument, color, name, dashes in (
         ("dropped.outside", CROWDED, "another condition dropped", "-"),
         ("condition.outside", COMPOSED, "another condition changed", DASHED),
@@ -182,7 +179,7 @@ def _crowded(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="upper right")
 
 
-def _linear(axes: Axes, table: pl.DataFrame) -> None:
+def _linear(axes: Axes, table: Table) -> None:
     for law, color, name in (
         ("null-tied", TIED, "composed, null-tied"),
         ("crowded", CROWDED, "crowded"),
@@ -197,7 +194,7 @@ def _linear(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="upper right")
 
 
-def _features(axes: Axes, table: pl.DataFrame) -> None:
+def _features(axes: Axes, table: Table) -> None:
     for name, color in (("generic", COUPLED), ("orthogonal", COMPOSED)):
         _band(axes, table, "partial", color, f"{name} A", zero=False, map=name)
     most = max(largest("partial", map="orthogonal")(table).values())
@@ -213,7 +210,7 @@ def _features(axes: Axes, table: pl.DataFrame) -> None:
     axes.legend(loc="upper left", ncols=2)
 
 
-def _cosines(axes: Axes, table: pl.DataFrame) -> None:
+def _cosines(axes: Axes, table: Table) -> None:
     where = {"over": "samples", "background": "shared"}
     known = curves(table, "cosine.expected", **where)
     if not known:
@@ -237,7 +234,7 @@ def _cosines(axes: Axes, table: pl.DataFrame) -> None:
 
 
 def _band(
-    axes: Axes, table: pl.DataFrame, instrument: str, color: str, name: str, dashes: Any = "-", zero: bool = True,
+    axes: Axes, table: Table, instrument: str, color: str, name: str, dashes: Any = "-", zero: bool = True,
     **where: Any,
 ) -> None:  # fmt: skip
     """The median over sets of mixtures, and a band from the smallest to the largest."""
@@ -250,7 +247,7 @@ def _band(
               label=name)  # fmt: skip
 
 
-def _series(table: pl.DataFrame, instrument: str, **where: Any) -> tuple[Any, Any]:
+def _series(table: Table, instrument: str, **where: Any) -> tuple[Any, Any]:
     """Noise levels, and the values of every seed; sigma = 0 where it is drawn.  # [S], [seeds, S]"""
     found = over_noise(table, instrument, **where)
     sigmas = np.array(list(next(iter(found.values()))))
@@ -273,5 +270,5 @@ def _power(number: float) -> str:
     return f"${digit} \\times 10^{{{int(exponent)}}}$"
 
 
-def _couplings(table: pl.DataFrame) -> Sequence[float]:
+def _couplings(table: Table) -> Sequence[float]:
     return sorted(select(table, "error.total", law="gaussian")["rho"].unique().to_list())

@@ -3,8 +3,6 @@
 Experiments of this study that measure the same models (locality, scatter, soft, ...) take their runs from here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import product
 from typing import Any

@@ -1,16 +1,13 @@
 """Length generalization (Bradley 2026): the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recombine.instruments.scenes.counting import CHANCE_ISOLATED, LEAST, RECALL, RECALL_ISOLATED, SHARE_ISOLATED
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Rule, above, below, in_every_seed, mean
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.studies.local_scores._shared.label_recall import (
     BEYOND,
     HEADLINE,
@@ -25,9 +22,6 @@ from recombine.studies.local_scores._shared.label_recall import (
     with_one,
 )
 
-if TYPE_CHECKING:
-    import polars as pl
-
 WHOLE = "2L whole 1-3"  # the control: a patch as large as the image
 FAR = "2L far 1-3"  # a control of labels alone: a patch of 5 x 5 cells, conditioned on labels within 8
 CHANNEL, FIXED = "channel", "fixed"  # variants: labels as a channel of the image; a list always from its start
@@ -40,9 +34,7 @@ PAPER = {  # its table of K_max: experiment, objects of a training image
 KEPT, NOTHING = 0.8, 0.1  # a share of the recall among few that counts as kept; so little above chance is nothing
 
 
-def isolated(
-    table: pl.DataFrame, arm: str, counts: Collection[int], instrument: str = RECALL_ISOLATED
-) -> dict[int, float]:
+def isolated(table: Table, arm: str, counts: Collection[int], instrument: str = RECALL_ISOLATED) -> dict[int, float]:
     """For each seed: recall, or its chance, of all isolated labels among so many."""
     recall, share = recall_by_count(table, arm, instrument), recall_by_count(table, arm, SHARE_ISOLATED)
     found = {}
@@ -55,13 +47,13 @@ def isolated(
     return dict(sorted(found.items()))
 
 
-def isolated_scaled(table: pl.DataFrame, arm: str, counts: Collection[int] = MANY) -> dict[int, float]:
+def isolated_scaled(table: Table, arm: str, counts: Collection[int] = MANY) -> dict[int, float]:
     """The same on a scale from chance 0 to 1."""
     recall, chance = isolated(table, arm, counts), isolated(table, arm, counts, CHANCE_ISOLATED)
     return {seed: scaled(recall[seed], chance[seed]) for seed in recall if seed in chance}
 
 
-def off_the_paper(table: pl.DataFrame, instrument: str = RECALL, least: float = LEAST) -> float:
+def off_the_paper(table: Table, instrument: str = RECALL, least: float = LEAST) -> float:
     """How far K_max by such a rule is from the paper's, the mean over the entries of its table that were measured."""
     off = []
     for entry, paper in PAPER.items():
@@ -82,7 +74,7 @@ def stays(arm: str, bound: int) -> Rule:
     return below(of(K_MAX, arm), bound + 0.5, lambda table: _singles(table, arm))
 
 
-def _singles(table: pl.DataFrame, arm: str) -> str:
+def _singles(table: Table, arm: str) -> str:
     return f"recall of single labels {mean(with_one(table, arm)):.2f}"
 
 
@@ -94,7 +86,7 @@ def _more(one: str, other: str, objects: str = HEADLINE) -> Rule:
 def _trained(name: str) -> Rule:
     """Recall of an experiment with 1 to 3 labels, the lowest of them."""
 
-    def lowest(table: pl.DataFrame) -> Mapping[int, float]:
+    def lowest(table: Table) -> Mapping[int, float]:
         found = recall_by_count(table, arm_of(name, HEADLINE))
         return {seed: min(value for k, value in curve.items() if k <= BEYOND) for seed, curve in found.items()}
 
@@ -108,7 +100,7 @@ def _among_many(name: str, lost: bool = False) -> Rule:
     """
     arm = arm_of(name, HEADLINE)
 
-    def kept(table: pl.DataFrame) -> Mapping[int, float]:
+    def kept(table: Table) -> Mapping[int, float]:
         many, few = (isolated_scaled(table, arm, counts) for counts in (MANY, FEW))
         if lost and min(few.values()) <= NOTHING:
             raise NotMeasured(f"{arm} is hardly above chance among few labels: it has nothing to lose")
@@ -121,12 +113,12 @@ def _more_isolated(name: str) -> Rule:
     return more(isolated_scaled, arm_of(name, HEADLINE), arm_of("1", HEADLINE))
 
 
-def _isolated(table: pl.DataFrame, arm: str, counts: Collection[int]) -> str:
+def _isolated(table: Table, arm: str, counts: Collection[int]) -> str:
     chance = mean(isolated(table, arm, counts, CHANCE_ISOLATED))
     return f"{mean(isolated(table, arm, counts)):.2f} (chance {chance:.2f})"
 
 
-def _in_order(table: pl.DataFrame) -> Mapping[int, float]:
+def _in_order(table: Table) -> Mapping[int, float]:
     """Whether 2L and 3L go further than Exp 1, that further than Exp 3, and that at least as far as Exp 2."""
     found = _k_max_of_five(table)
     return {
@@ -135,15 +127,15 @@ def _in_order(table: pl.DataFrame) -> Mapping[int, float]:
     }
 
 
-def _k_max_of_five(table: pl.DataFrame) -> dict[str, dict[int, float]]:
+def _k_max_of_five(table: Table) -> dict[str, dict[int, float]]:
     return {name: longest(table, arm_of(name, HEADLINE)) for name in ("1", "2", "3", "2L", "3L")}
 
 
-def _five(table: pl.DataFrame) -> str:
+def _five(table: Table) -> str:
     return "mean K_max: " + ", ".join(f"{name} {mean(each):.1f}" for name, each in _k_max_of_five(table).items())
 
 
-def _finder(table: pl.DataFrame) -> Mapping[int, float]:
+def _finder(table: Table) -> Mapping[int, float]:
     """Recall of the finder on rendered scenes, the lowest over the numbers of objects."""
     lowest: dict[int, float] = {}
     rows = select(table, f"calibration.{RECALL}").drop_nulls("value")

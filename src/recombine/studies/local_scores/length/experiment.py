@@ -10,8 +10,6 @@ recall stays at 0.9 or more. *Controls.* 2L with the embedding of Exps 1 to 3: w
 patch and labels within 8 cells, and with a patch of 17 x 17.
 """
 
-from __future__ import annotations
-
 from recombine.lab.experiment import Budget, Experiment
 from recombine.studies.local_scores._shared.label_recall import COLUMNS
 from recombine.studies.local_scores.length.arms import EXPERIMENTS, TRAINED, experiments, variants_and_controls

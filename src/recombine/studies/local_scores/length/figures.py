@@ -1,13 +1,10 @@
 """The figures of length generalization (Bradley 2026, Fig 1 and its table)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -17,6 +14,7 @@ from recombine.lab.report.kit.curves import band_caption
 from recombine.lab.report.kit.scene_sheets import marked_sheet
 from recombine.lab.report.kit.style import empty_panel, house_style, put_caption
 from recombine.lab.samples import Samples
+from recombine.lab.table import Table
 from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, longest, values_of
 from recombine.studies.local_scores._shared.recall_panels import (
     COLORS,
@@ -42,7 +40,7 @@ LINES = (
 )
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """Recall over the number of labels for every experiment, K_max, isolated and close labels, and other rules."""
     figures = {
         "figure": Drawing(recall_over_count(table), "Label recall over the number of labels, for each training set."),
@@ -57,7 +55,7 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     return figures
 
 
-def recall_over_count(table: pl.DataFrame) -> Figure:
+def recall_over_count(table: Table) -> Figure:
     """A panel for each training set."""
     measured = set(table["arm"].unique())
     sets = [o for o in sorted(TRAINED) if any(arm_of(name, o) in measured for name in EXPERIMENTS)]
@@ -78,13 +76,13 @@ def recall_over_count(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def isolated(table: pl.DataFrame) -> Figure:
+def isolated(table: Table) -> Figure:
     """Isolated and close labels of the paper's experiments."""
     caption = f"Trained on 1 to 3 objects. Isolated: no other label in the 5 x 5 cells around. {LINES}"
     return _panels(table, EXPERIMENTS, (RECALL_ISOLATED, RECALL_CLOSE), caption)
 
 
-def controls(table: pl.DataFrame) -> Figure:
+def controls(table: Table) -> Figure:
     """Networks of one kind that differ in their receptive fields, and the plain Exp 2."""
     return _panels(
         table, {"2": EXPERIMENTS["2"], **CONTROLS}, (RECALL, RECALL_ISOLATED, RECALL_CLOSE),
@@ -95,7 +93,7 @@ def controls(table: pl.DataFrame) -> Figure:
     )  # fmt: skip
 
 
-def variants(table: pl.DataFrame) -> Figure:
+def variants(table: Table) -> Figure:
     """Labels as a channel, an embedding that multiplies, a list from its first slot on."""
     return _panels(
         table, IN_OTHER_WAYS, (RECALL, RECALL_ISOLATED, RECALL_CLOSE),
@@ -104,7 +102,7 @@ def variants(table: pl.DataFrame) -> Figure:
     )  # fmt: skip
 
 
-def _panels(table: pl.DataFrame, colors: Mapping[str, str], instruments: Sequence[str], caption: str) -> Figure:
+def _panels(table: Table, colors: Mapping[str, str], instruments: Sequence[str], caption: str) -> Figure:
     with house_style():
         figure = Figure(figsize=(max(12, 4.9 * len(instruments)), 6), layout="constrained")
         panels = list(figure.subplots(1, len(instruments)))
@@ -115,7 +113,7 @@ def _panels(table: pl.DataFrame, colors: Mapping[str, str], instruments: Sequenc
     return figure
 
 
-def rules(table: pl.DataFrame) -> Figure:
+def rules(table: Table) -> Figure:
     """Images with an object at every label, and K_max by several rules."""
     with house_style():
         figure = Figure(figsize=(14, 7), layout="constrained")
@@ -137,7 +135,7 @@ def rules(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def _by_rules(axes: Axes, table: pl.DataFrame) -> None:
+def _by_rules(axes: Axes, table: Table) -> None:
     """The entries of the paper's table, and K_max by each rule beside them."""
     first = values_of(table, arm_of("1", HEADLINE), longest)
     axes.set_title(

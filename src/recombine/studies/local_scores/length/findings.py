@@ -1,21 +1,16 @@
 """Numbers of the findings of length generalization."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from recombine.instruments.scenes.counting import CHANCE_ISOLATED, OBJECTS, RECALL, RECALL_ISOLATED, STRICT
 from recombine.lab.rules import mean
+from recombine.lab.table import Table
 from recombine.studies.local_scores._shared import label_recall
 from recombine.studies.local_scores.length.claims import FEW, MANY, isolated, off_the_paper
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-def numbers(table: pl.DataFrame) -> dict[str, Callable[..., float]]:
+def numbers(table: Table) -> dict[str, Callable[..., float]]:
     """Label recall of arms, recall of isolated labels, and how far other rules of K_max are from the paper."""
     found = label_recall.numbers(table)
 

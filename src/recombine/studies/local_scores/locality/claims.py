@@ -1,19 +1,13 @@
 """Locality of the models of length generalization (Bradley 2026, Fig 2 left): the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Rule, above, below, in_every_seed, mean
-from recombine.lab.table import at_end
+from recombine.lab.table import Table, at_end
 from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, learnt, more, of
 from recombine.studies.local_scores.length.claims import CHANNEL, FIXED, WHOLE
-
-if TYPE_CHECKING:
-    import polars as pl
 
 REMOVED, MOVED, GRADIENT = (f"locality.conditions.{way}.C" for way in ("removed", "moved", "gradient"))
 WAYS = {"removed": REMOVED, "moved": MOVED, "gradient": GRADIENT}  # how the influence of a label is measured
@@ -28,7 +22,7 @@ NEAR = 2  # cells: the radius of P that claims are about
 ONE = 0.999  # what counts as C = 1: on a GPU equal patches in batches of different sizes differ in their last digits
 
 
-def ends(table: pl.DataFrame, arm: str, instrument: str) -> dict[int, float]:
+def ends(table: Table, arm: str, instrument: str) -> dict[int, float]:
     """For each seed: the value over all noise levels at the end of training."""
     radius = {"radius": NEAR} if instrument == PIXELS else {}
     found = at_end(table, instrument, arm=arm, sigma=None, **radius)
@@ -37,7 +31,7 @@ def ends(table: pl.DataFrame, arm: str, instrument: str) -> dict[int, float]:
     return found
 
 
-def excess(table: pl.DataFrame, arm: str, instrument: str = REMOVED) -> dict[int, float]:
+def excess(table: Table, arm: str, instrument: str = REMOVED) -> dict[int, float]:
     """(C - chance) / (1 - chance) for each seed: 0 if all conditions matter alike, 1 if only those that are near."""
     chance = ends(table, arm, CHANCE[instrument])
     return {s: (c - chance[s]) / (1 - chance[s]) for s, c in ends(table, arm, instrument).items() if s in chance}
@@ -55,7 +49,7 @@ def _more(one: str, other: str, instrument: str, bound: float) -> Rule:
 def _local(arm: str, holds: bool) -> Rule:
     """Whether C by removal is nearer to 1 than to chance."""
 
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         others = ", ".join(f"by {way} {mean(excess(table, arm, WAYS[way])):.2f}" for way in ("moved", "gradient"))
         return (
             f"C {mean(ends(table, arm, REMOVED)):.2f}, chance {mean(ends(table, arm, CHANCE[REMOVED])):.2f}; {others}"
@@ -67,7 +61,7 @@ def _local(arm: str, holds: bool) -> Rule:
 def _is_one(arm: str, ways: Iterable[str] = tuple(WAYS)) -> Rule:
     """C is 1 by each of these ways to measure it."""
 
-    def lowest(table: pl.DataFrame) -> dict[int, float]:
+    def lowest(table: Table) -> dict[int, float]:
         found = [ends(table, arm, WAYS[way]) for way in ways]
         return {seed: min(each[seed] for each in found) for seed in sorted(set.intersection(*map(set, found)))}
 
@@ -85,7 +79,7 @@ def _is_zero_beyond(arm: str) -> Rule:
     )
 
 
-def _beyond(table: pl.DataFrame) -> str:
+def _beyond(table: Table) -> str:
     return f"share of the gradient beyond the patch: {mean(ends(table, GLOBAL_MACHINE, BEYOND)):.2f}"
 
 

@@ -7,8 +7,6 @@ the gradient to the image that lies within r cells; C, the share of the labels' 
 of a set of discs, and its global limit, which memorizes.
 """
 
-from __future__ import annotations
-
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.local_machine import MachineLocality
 from recombine.runs.work import Work

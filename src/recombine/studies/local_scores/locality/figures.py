@@ -1,7 +1,5 @@
 """The figures of locality (Bradley 2026, Fig 2 left and its plot of metrics)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +15,7 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.pixel_maps import pixel_maps
 from recombine.lab.report.kit.style import empty_figure, house_style, put_caption, seeds_text
 from recombine.lab.samples import Samples
@@ -79,9 +78,7 @@ def over_noise(table: pl.DataFrame) -> Figure:
     shown = {name: arm for name in COLORS if at_end(table, PIXELS, arm=(arm := arm_of(name, HEADLINE)), radius=NEAR)}
     if not shown:
         return empty_figure("locality was not measured")
-    with house_style():
-        figure = Figure(figsize=(14.5, 5.8), layout="constrained")
-        pixels, conditions, total = figure.subplots(1, 3, sharex=True)
+    with new_figure(14.5, 5.8, 1, 3, share_y=False, sharex=True) as (figure, [(pixels, conditions, total)]):
         for name, arm in shown.items():
             for axes, what in (
                 (pixels, {"instrument": PIXELS, "radius": NEAR}),

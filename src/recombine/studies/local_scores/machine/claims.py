@@ -1,18 +1,13 @@
 """Training-free local-score models (beyond Bradley 2026): the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from recombine.instruments.scenes.machine_evaluation import GLOBAL, LOCAL
 from recombine.lab.claims import Claim
 from recombine.lab.rules import Measure, above, below, difference
+from recombine.lab.table import Table
 from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, more, recall_by_count, with_many
 from recombine.studies.local_scores.length.claims import reaches, stays
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def machine_arm(experiment: str, objects: str, radius: int | None) -> str:
@@ -23,14 +18,14 @@ def machine_arm(experiment: str, objects: str, radius: int | None) -> str:
 def explained(network: str, what: str = f"{LOCAL}.r2") -> Measure:
     """What "machine." + this says of a network, for each seed the mean over numbers of labels."""
 
-    def measure(table: pl.DataFrame) -> Mapping[int, float]:
+    def measure(table: Table) -> Mapping[int, float]:
         found = recall_by_count(table, arm_of(network, HEADLINE), f"machine.{what}")
         return {seed: sum(curve.values()) / len(curve) for seed, curve in found.items()}
 
     return measure
 
 
-def _off(table: pl.DataFrame) -> Mapping[int, float]:
+def _off(table: Table) -> Mapping[int, float]:
     """The largest difference over numbers of labels between the recall of 2L and of its local machine."""
     arm = arm_of("2L", HEADLINE)
     network = recall_by_count(table, arm, "machine.network.recall")

@@ -8,8 +8,6 @@ recall, extras and number of discs over the number of labels. *Prediction.* Netw
 on 1 to 3 objects, and machines made of their training images draw from the same noise.
 """
 
-from __future__ import annotations
-
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.local_machine import LocalMachineConfig
 from recombine.runs.work import Work

@@ -1,12 +1,9 @@
 """The figures of training-free local-score models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,8 +12,10 @@ from recombine.instruments.scenes.machine_evaluation import GLOBAL, LOCAL, TIED
 from recombine.lab.experiment import Drawing, no_sheets
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import draw_mean
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import FAINT, INK, empty_panel, house_style, put_caption, seeds_text
 from recombine.lab.rules import mean
+from recombine.lab.table import Table
 from recombine.studies.local_scores._shared.label_recall import HEADLINE, arm_of, longest, values_of
 from recombine.studies.local_scores._shared.recall_panels import legend_above, over_count
 from recombine.studies.local_scores.machine.claims import explained, machine_arm
@@ -35,7 +34,7 @@ COMPARED: dict[str, tuple[str, str, Any]] = {  # name, colour, line
 sheets = no_sheets
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """Length generalization of machines, and how well they predict networks."""
     return {
         "figure": Drawing(
@@ -48,11 +47,9 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     }
 
 
-def machines(table: pl.DataFrame, asked: Sequence[Machine]) -> Figure:
+def machines(table: Table, asked: Sequence[Machine]) -> Figure:
     """Label recall, discs drawn, and where no training image agrees, over the number of labels."""
-    with house_style():
-        figure = Figure(figsize=(14.5, 6.4), layout="constrained")
-        panels = figure.subplots(1, 3)
+    with new_figure(14.5, 6.4, 1, 3, share_y=False) as (figure, [panels]):
         best = values_of(table, machine_arm("2", HEADLINE, 2), longest)
         names = {
             RECALL: "label recall" + (f": K_max {np.mean(best):.1f} with k = 2" if best else ""),
@@ -82,7 +79,7 @@ def machines(table: pl.DataFrame, asked: Sequence[Machine]) -> Figure:
     return figure
 
 
-def prediction(table: pl.DataFrame, networks: Sequence[str]) -> Figure:
+def prediction(table: Table, networks: Sequence[str]) -> Figure:
     """For each network what machines explain of its samples."""
     with house_style():
         figure = Figure(figsize=(14.5, 6.2), layout="constrained")
@@ -109,7 +106,7 @@ def prediction(table: pl.DataFrame, networks: Sequence[str]) -> Figure:
     return figure
 
 
-def _line(axes: Axes, table: pl.DataFrame, machine: Machine, instrument: str) -> None:
+def _line(axes: Axes, table: Table, machine: Machine, instrument: str) -> None:
     experiment, objects, radius = machine
     color, reach = COLORS[experiment, objects], "everything" if radius is None else f"k = {radius}"
     labels = "single discs" if objects == "1" else f"Exp {experiment} labels"
@@ -118,7 +115,7 @@ def _line(axes: Axes, table: pl.DataFrame, machine: Machine, instrument: str) ->
         draw_mean(axes, found, color, f"{labels}, {reach}", "min-max", dashes, 2.4, thin=False, opacity=0.12)
 
 
-def _compared(axes: Axes, table: pl.DataFrame, network: str, name: str) -> list[int]:
+def _compared(axes: Axes, table: Table, network: str, name: str) -> list[int]:
     """Draw one comparison with a network; the numbers of labels that there are."""
     label, color, dashes = COMPARED[name]
     found = over_count(table, [arm_of(network, HEADLINE)], f"machine.{name}")

@@ -1,12 +1,8 @@
 """How local a score must be (beyond Bradley 2026): the rules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Rule, above, below, between, difference, mean, rank_correlation
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.studies.local_scores._shared.label_recall import (
     K_MAX,
     LEARNT,
@@ -20,9 +16,6 @@ from recombine.studies.local_scores._shared.label_recall import (
     with_many,
     with_one,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ALIKE = "labels near, patches as far"  # labels near at every noise level; patches drawn as where they reach far
 ABOVE, BELOW = "labels near above", "labels near below"  # only above, or below, a noise level
@@ -39,7 +32,7 @@ def machine_beside(arm: str) -> str:
     return f"machine {arm}"
 
 
-def radii_of(table: pl.DataFrame) -> dict[str, tuple[int, int]]:
+def radii_of(table: Table) -> dict[str, tuple[int, int]]:
     """{arm of a network: radii of its pixel and label receptive field}, without those that change with noise."""
     columns = ("arm", "pixel_radius", "label_radius")
     rows = select(table, training_free=False).select(columns).drop_nulls().unique(maintain_order=True)
@@ -62,7 +55,7 @@ def _labels_cost_more(bound: float, measure: Measure = K_MAX) -> Rule:
     return above(difference(labels, pixels), bound, lambda t: f"{mean(labels(t)):.2f} and {mean(pixels(t)):.2f}")
 
 
-def _ranks(table: pl.DataFrame, singles: float = 0.0) -> dict[int, float]:
+def _ranks(table: Table, singles: float = 0.0) -> dict[int, float]:
     """For each seed: rank correlation of the recall of network and machine, over networks with so much of singles."""
     pairs: dict[int, list[tuple[float, float]]] = {}
     for arm in radii_of(table):
@@ -79,7 +72,7 @@ def _ranks(table: pl.DataFrame, singles: float = 0.0) -> dict[int, float]:
     return {seed: rank_correlation(*zip(*own, strict=True)) for seed, own in found.items()}
 
 
-def _ranks_of_learnt(table: pl.DataFrame) -> str:
+def _ranks_of_learnt(table: Table) -> str:
     found = _ranks(table, LEARNT)
     return f"among networks with a recall of {LEARNT:g} of single labels {mean(found):.2f}" if found else ""
 

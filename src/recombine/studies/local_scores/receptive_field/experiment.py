@@ -7,8 +7,6 @@ at 2. *By noise.* Pixels within 2 cells and labels within 8, the paper's whole i
 it, labels within 2 only. *For comparison.* The training-free local-score model with the same receptive fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

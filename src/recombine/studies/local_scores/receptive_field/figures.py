@@ -1,11 +1,8 @@
 """The figures of how local a score must be."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -16,6 +13,7 @@ from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import band_caption, draw_mean
 from recombine.lab.report.kit.scene_sheets import marked_sheet
 from recombine.lab.report.kit.style import INK, empty_panel, house_style, put_caption
+from recombine.lab.table import Table
 from recombine.runs.scenes import ScenesRun
 from recombine.studies.local_scores._shared.label_recall import Measure, beyond, chance_beyond, longest, values_of
 from recombine.studies.local_scores._shared.recall_panels import legend_above, swept
@@ -40,7 +38,7 @@ sheets = marked_sheet(
 )
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """Recall and K_max over both receptive fields, over either, and by noise."""
     local = isinstance(config, ScenesRun) and isinstance(config.network, LocalConfig)
     radius = config.network.radius if local else 2
@@ -51,7 +49,7 @@ def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
     }
 
 
-def sweeps(table: pl.DataFrame, radius: int, measure: Measure) -> Figure:
+def sweeps(table: Table, radius: int, measure: Measure) -> Figure:
     """A measure over both receptive fields, either with the other at `radius`, and by noise."""
     pairs, side = sorted(set(radii_of(table).values())), 2 * radius + 1
     chosen = {
@@ -94,7 +92,7 @@ def sweeps(table: pl.DataFrame, radius: int, measure: Measure) -> Figure:
     return figure
 
 
-def _by_noise(axes: Axes, table: pl.DataFrame, radius: int, far: int, measure: Measure) -> None:
+def _by_noise(axes: Axes, table: Table, radius: int, far: int, measure: Measure) -> None:
     """Bars for the noise levels at which labels are near."""
     shown = {"all": (ALIKE, radii_arm(radius, radius)), "high": (ABOVE, ABOVE), "low": (BELOW, BELOW),
              "none": (radii_arm(radius, far),) * 2}  # fmt: skip

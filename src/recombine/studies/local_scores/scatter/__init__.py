@@ -1,1 +1,0 @@
-"""The experiment local-scores/scatter."""

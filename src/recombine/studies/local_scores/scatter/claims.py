@@ -1,12 +1,9 @@
 """Length generalization against conditional locality (Bradley 2026, Fig 2 right): points, rank correlation, rules."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +13,9 @@ from recombine.lab.claims import Claim, Judgement, NotMeasured, judge_above, ver
 from recombine.lab.rules import Rule
 from recombine.lab.rules import rank_correlation as spearman
 from recombine.lab.statistics import Interval, bootstrap_interval
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.studies.local_scores._shared.label_recall import arm_of, scaled
 from recombine.studies.local_scores.locality.claims import GRADIENT, REMOVED
-
-if TYPE_CHECKING:
-    import polars as pl
 
 GAINS = ("labels", "objects", "recall")
 """How far a model goes: K_max less the labels of a training image, in Exps 2 and 2L always one, or less its objects; or
@@ -56,7 +50,7 @@ class Point:
         return self.longest - (self.trained_labels if kind == "labels" else self.trained_objects)
 
 
-def points(table: pl.DataFrame, instrument: str = REMOVED) -> list[Point]:
+def points(table: Table, instrument: str = REMOVED) -> list[Point]:
     """Every model at every checkpoint at which both K_max and C were measured."""
     recall, chance = _by_checkpoint(table, RECALL), _by_checkpoint(table, CHANCE)
     rows = select(table, instrument, sigma=None).drop_nulls("value").sort("seed", "images_seen")
@@ -76,7 +70,7 @@ def points(table: pl.DataFrame, instrument: str = REMOVED) -> list[Point]:
     return found
 
 
-def _by_checkpoint(table: pl.DataFrame, instrument: str) -> dict[tuple[str, int, int], dict[int, float]]:
+def _by_checkpoint(table: Table, instrument: str) -> dict[tuple[str, int, int], dict[int, float]]:
     """{(arm, seed, images seen): {labels: value}}"""
     found: dict[tuple[str, int, int], dict[int, float]] = {}
     rows = select(table, instrument).drop_nulls("value").select("arm", "seed", "images_seen", "labels", "value")
@@ -113,7 +107,7 @@ def correlates(
 ) -> Rule:
     """The rank correlation over the points that are kept is strong."""
 
-    def judge(table: pl.DataFrame) -> Judgement:
+    def judge(table: Table) -> Judgement:
         chosen = [point for point in points(table, instrument) if keep(point) and not math.isnan(point.gain(kind))]
         arms = sorted({point.arm for point in chosen})
         if len(arms) < 3:
@@ -129,7 +123,7 @@ def correlates(
     return judge
 
 
-def gain_together(table: pl.DataFrame) -> Judgement:
+def gain_together(table: Table) -> Judgement:
     """C at the last checkpoint less at the first, over models whose K_max rises between them; a mean for each seed."""
     runs: dict[tuple[str, int], list[Point]] = {}
     for point in points(table):

@@ -5,8 +5,6 @@ measured. *Measured.* K_max less the number trained on, and C, the share of the 
 labels; Spearman's rank correlation over all points, with an interval over seeds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,13 +1,10 @@
 """The figure of length generalization against conditional locality (Bradley 2026, Fig 2 right)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -15,8 +12,9 @@ from matplotlib.lines import Line2D
 from recombine.lab.claims import NotMeasured
 from recombine.lab.experiment import Drawing, no_sheets
 from recombine.lab.report.kit.axes import accuracy_axis
-from recombine.lab.report.kit.style import INK, empty_figure, empty_panel, house_style, put_caption, seeds_text
-from recombine.lab.table import at_end
+from recombine.lab.report.kit.panels import new_figure
+from recombine.lab.report.kit.style import INK, empty_figure, empty_panel, put_caption, seeds_text
+from recombine.lab.table import Table, at_end
 from recombine.studies.local_scores._shared.recall_panels import COLORS
 from recombine.studies.local_scores.locality.claims import CHANCE, REMOVED
 from recombine.studies.local_scores.scatter.claims import MODELS, Point, points, rank_correlation, seed_interval
@@ -33,21 +31,19 @@ CALLED = {arm: (name, objects) for name, arms in MODELS.items() for objects, arm
 sheets = no_sheets
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """Length generalization over conditional locality."""
     caption = "Conditional locality over length generalization, models and checkpoints, by K_max and by recall."
     return {"figure": Drawing(scatter(table), caption)}
 
 
-def scatter(table: pl.DataFrame) -> Figure:
+def scatter(table: Table) -> Figure:
     """A panel for each way to say how far a model goes."""
     try:
         found = points(table)
     except NotMeasured as reason:
         return empty_figure(str(reason))
-    with house_style():
-        figure = Figure(figsize=(14, 7), layout="constrained")
-        panels = figure.subplots(1, len(ACROSS), sharey=True)
+    with new_figure(14, 7, 1, len(ACROSS)) as (figure, [panels]):
         for axes, (kind, label) in zip(panels, ACROSS.items(), strict=True):
             _panel(axes, table, kind)
             axes.set_xlabel(label)
@@ -63,7 +59,7 @@ def scatter(table: pl.DataFrame) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, table: pl.DataFrame, kind: str) -> None:
+def _panel(axes: Axes, table: Table, kind: str) -> None:
     found = [point for point in points(table) if not math.isnan(point.gain(kind))]
     if not found:
         return empty_panel(axes, "chance was not measured")

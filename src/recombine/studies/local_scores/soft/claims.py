@@ -1,11 +1,8 @@
 """A network that is penalised for non-local conditions (beyond Bradley 2026): the rules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import BySeed, Rule, above, less, mean, rank_correlation
+from recombine.lab.table import Table
 from recombine.studies.local_scores._shared.label_recall import (
     HEADLINE,
     Measure,
@@ -17,9 +14,6 @@ from recombine.studies.local_scores._shared.label_recall import (
 )
 from recombine.studies.local_scores.locality.claims import GRADIENT, REMOVED, excess
 
-if TYPE_CHECKING:
-    import polars as pl
-
 FEWEST = 3  # weights that a rank correlation needs
 LOCAL = arm_of("2L", HEADLINE)  # for comparison: local by construction
 
@@ -29,7 +23,7 @@ def soft_arm(weight: float) -> str:
     return f"weight {weight:g}"
 
 
-def weights(table: pl.DataFrame) -> list[float]:
+def weights(table: Table) -> list[float]:
     """Those that were measured, ascending."""
     return table["penalty"].drop_nulls().unique().sort().to_list()
 
@@ -42,18 +36,18 @@ def locality(instrument: str = REMOVED) -> Measure:
 def _rises(measure: Measure) -> Rule:
     """Rank correlation of a measure with the weight, for each seed, is above a half."""
 
-    def found(table: pl.DataFrame) -> dict[float, BySeed]:
+    def found(table: Table) -> dict[float, BySeed]:
         swept = weights(table)
         if len(swept) < FEWEST:
             raise NotMeasured(f"{len(swept)} weights say nothing about a trend: at least {FEWEST} are needed")
         return {weight: measure(table, soft_arm(weight)) for weight in swept}
 
-    def ranks(table: pl.DataFrame) -> BySeed:
+    def ranks(table: Table) -> BySeed:
         by_weight = found(table)
         shared = sorted(set.intersection(*(set(each) for each in by_weight.values())))
         return {s: rank_correlation(list(by_weight), [each[s] for each in by_weight.values()]) for s in shared}
 
-    def note(table: pl.DataFrame) -> str:
+    def note(table: Table) -> str:
         return "means by weight " + ", ".join(f"{w:g}: {mean(each):.2f}" for w, each in found(table).items())
 
     return above(ranks, 0.5, note)
@@ -62,14 +56,14 @@ def _rises(measure: Measure) -> Rule:
 def _gains(measure: Measure, bound: float) -> Rule:
     """The measure at the largest weight less that without a penalty is above a bound."""
 
-    def difference(table: pl.DataFrame) -> BySeed:
+    def difference(table: Table) -> BySeed:
         plain, soft = _ends(table, measure)
         return less(soft, plain)
 
     return above(difference, bound, lambda t: "{1:.2f} and {0:.2f}".format(*map(mean, _ends(t, measure))))
 
 
-def _half_way(table: pl.DataFrame) -> BySeed:
+def _half_way(table: Table) -> BySeed:
     """Recall beyond training at the largest weight less the middle between no penalty and a local network."""
     plain, soft = _ends(table, beyond_chance)
     local = beyond_chance(table, LOCAL)
@@ -77,7 +71,7 @@ def _half_way(table: pl.DataFrame) -> BySeed:
     return {s: soft[s] - (plain[s] + local[s]) / 2 for s in shared}
 
 
-def _ends(table: pl.DataFrame, measure: Measure) -> tuple[BySeed, BySeed]:
+def _ends(table: Table, measure: Measure) -> tuple[BySeed, BySeed]:
     swept = weights(table)
     if len(swept) < 2 or swept[0] != 0:
         raise NotMeasured("no penalty, or no network without one, was measured")

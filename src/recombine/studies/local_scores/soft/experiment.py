@@ -7,8 +7,6 @@ far labels j is pushed to 0. *Swept.* The weight; at 0 it is Exp 2 itself. *Meas
 K_max, and conditional locality. *For comparison.* Exp 2L, which is local by construction.
 """
 
-from __future__ import annotations
-
 from recombine.denoisers.configs import LocalityPenalty
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.scenes import ScenesRun

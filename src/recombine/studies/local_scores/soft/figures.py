@@ -1,18 +1,17 @@
 """The figure of networks that are penalised for non-local conditions."""
 
-from __future__ import annotations
-
 from typing import Any
 
-import polars as pl
 from matplotlib.figure import Figure
 
 from recombine.instruments.scenes.counting import LEAST, RECALL
 from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import accuracy_axis
 from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.scene_sheets import marked_sheet
-from recombine.lab.report.kit.style import INK, empty_figure, empty_panel, house_style, put_caption
+from recombine.lab.report.kit.style import INK, empty_figure, empty_panel, put_caption
+from recombine.lab.table import Table
 from recombine.studies.local_scores._shared.label_recall import BEYOND, Measure, beyond, chance_beyond, values_of
 from recombine.studies.local_scores._shared.recall_panels import count_line, swept
 from recombine.studies.local_scores.locality.claims import GRADIENT
@@ -27,13 +26,13 @@ sheets = marked_sheet(
 )
 
 
-def draw(table: pl.DataFrame, config: Any) -> dict[str, Drawing]:
+def draw(table: Table, config: Any) -> dict[str, Drawing]:
     """Recall over the number of labels for every weight; locality and recall over the weight."""
     caption = "Label recall over the number of labels; conditional locality and recall over the penalty's weight."
     return {"figure": Drawing(penalties(table), caption)}
 
 
-def penalties(table: pl.DataFrame) -> Figure:
+def penalties(table: Table) -> Figure:
     """Recall over the number of labels; then what the weight does to locality and recall."""
     measured = weights(table)
     if not measured:
@@ -42,9 +41,7 @@ def penalties(table: pl.DataFrame) -> Figure:
         "conditional locality": (("-", locality()), ("--", locality(GRADIENT))),
         f"recall, more than {BEYOND} labels": (("-", beyond), (":", chance_beyond)),
     }
-    with house_style():
-        figure = Figure(figsize=(14.5, 6), layout="constrained")
-        first, *others = figure.subplots(1, 3)
+    with new_figure(14.5, 6, 1, 3, share_y=False) as (figure, [(first, *others)]):
         for weight, color in zip(measured, SHADES, strict=False):
             count_line(first, table, soft_arm(weight), RECALL, color, soft_arm(weight))
         count_line(first, table, LOCAL, RECALL, BUILT, "Exp 2L")

@@ -1,7 +1,5 @@
 """What was composed (Liang et al. 2024, Fig. 4): the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from recombine.lab.claims import Claim, NotMeasured

@@ -8,8 +8,6 @@ partner just shows at the edge.
 cross, at every pixel: x, y and both, by region. *Beside it.* The nearest-label baseline of each training set.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.denoisers.configs import ConditionConfig, UNetConfig

@@ -1,7 +1,5 @@
 """The figures of composition (Liang et al. 2024, Fig. 4)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

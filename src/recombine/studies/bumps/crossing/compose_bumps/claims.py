@@ -1,7 +1,5 @@
 """Bumps put where none was seen, from stripes and few bumps (Liang et al. 2024, Fig 4g): the rules."""
 
-from __future__ import annotations
-
 from recombine.lab.claims import Claim
 from recombine.lab.rules import Measure, above, average, between, difference, final, fixed, lowest_of, mean, ratio
 from recombine.studies.bumps._shared.nearest_label import NEAREST, TRAINED

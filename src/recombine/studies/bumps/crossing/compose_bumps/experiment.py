@@ -7,8 +7,6 @@ the bump of samples is, at every pixel: x, y and both, by region. *Beside it.* T
 stripes and without.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment

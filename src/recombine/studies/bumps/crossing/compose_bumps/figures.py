@@ -1,7 +1,5 @@
 """The figure of bumps composed from stripes and few bumps (Liang et al. 2024, Fig 4g)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.lab.experiment import Drawing

@@ -1,7 +1,5 @@
 """Whether interpolation depends on the code in which the network receives the label: the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from recombine.lab.claims import Claim, NotMeasured

@@ -8,8 +8,6 @@ each as an angle, one turn over the label space ("angles"). *Measured.* Where st
 *Beside it.* The nearest-label baseline.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment

@@ -1,7 +1,5 @@
 """The figure of codes: how far apart labels are for the network, and what it makes of labels it never saw."""
 
-from __future__ import annotations
-
 from matplotlib.axes import Axes
 
 from recombine.lab.experiment import Drawing

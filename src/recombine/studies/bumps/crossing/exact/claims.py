@@ -1,7 +1,5 @@
 """What denoisers that were not trained compose: the rules."""
 
-from __future__ import annotations
-
 from recombine.lab.claims import Claim
 from recombine.lab.rules import Measure, above, average, below, between, final
 from recombine.studies.bumps.crossing.compose.claims import BOTH, HELD_COORDINATE, right

@@ -7,8 +7,6 @@ training images matched by the whole label, or by either of its numbers. *Asked.
 answering with the nearest label follows from what a denoiser can use?
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment

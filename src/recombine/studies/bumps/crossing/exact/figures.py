@@ -1,7 +1,5 @@
 """The figure of denoisers that were not trained."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

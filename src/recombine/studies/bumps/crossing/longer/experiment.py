@@ -5,8 +5,6 @@ much more slowly; 2D+1D is that of `compose`, which needs no more. *Measured.* T
 nearest-label baseline of each training set.
 """
 
-from __future__ import annotations
-
 from recombine.lab.experiment import Budget, Experiment
 from recombine.runs.bumps import BumpsRun
 from recombine.runs.work import Work

@@ -1,7 +1,5 @@
 """What is bridged (Liang et al. 2024, Fig. 11): the rules."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from recombine.instruments.bumps.band_evaluation import BAND

@@ -6,8 +6,6 @@ or held out, and in 32 columns across the band, by how far inside they lie. *Bes
 which is less than a pixel off only in the outer pixel of each side: min(1, 2 / W) of the band.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.diffusion.samplers import SamplerConfig

@@ -1,7 +1,5 @@
 """The figures of bands that were held out (Liang et al. 2024, Fig. 11)."""
 
-from __future__ import annotations
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 

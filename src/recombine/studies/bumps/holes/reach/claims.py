@@ -1,7 +1,5 @@
 """How far codes of the label reach: the rules, which say what is expected if the code decides."""
 
-from __future__ import annotations
-
 from recombine.instruments.bumps.band_evaluation import BAND
 from recombine.instruments.bumps.subject import KNOWN, NEW
 from recombine.lab.claims import Claim

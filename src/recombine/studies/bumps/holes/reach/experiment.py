@@ -8,8 +8,6 @@ none below twice the label space ("long"). *Expected, before any of them was tra
 and long farther. *Beside it.* The nearest-label baseline.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from recombine.lab.experiment import Budget, Experiment

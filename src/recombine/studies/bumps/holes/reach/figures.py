@@ -1,7 +1,5 @@
 """The figure of codes and how far they reach."""
 
-from __future__ import annotations
-
 from matplotlib.axes import Axes
 
 from recombine.instruments.bumps.band_evaluation import BAND, BIN

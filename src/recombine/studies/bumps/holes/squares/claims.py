@@ -1,7 +1,5 @@
 """What fills a hole (Liang et al. 2024, Fig. 12): the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

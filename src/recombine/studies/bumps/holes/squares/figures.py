@@ -1,7 +1,5 @@
 """The figure of squares that were held out (Liang et al. 2024, Fig. 12)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

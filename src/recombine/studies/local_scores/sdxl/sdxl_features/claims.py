@@ -3,20 +3,13 @@
 The paper gives pictures and no numbers here; the bounds are ours, set before any trained weights were measured.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from recombine.lab.claims import Claim, NotMeasured
 from recombine.lab.rules import Measure, above, difference, final, largest
-from recombine.lab.table import select
+from recombine.lab.table import Table, select
 from recombine.runs.sdxl_features import ARM, LATENT, OTHER_NOISE, PIXEL, TEXT
 from recombine.studies.local_scores.sdxl.trained_weights import of_trained
-
-if TYPE_CHECKING:
-    import polars as pl
 
 END = 8  # the ends of the network: the first and the last eighth of its blocks
 
@@ -34,7 +27,7 @@ def gap(layer: str) -> Measure:
 def arch(instrument: str, estimate: str) -> Measure:
     """How far the middle of the network is above the first and the last eighth of its blocks, whichever is higher."""
 
-    def ends(table: pl.DataFrame) -> dict[int, float]:
+    def ends(table: Table) -> dict[int, float]:
         rows = select(table, instrument, estimate=estimate, arm=ARM).drop_nulls(["side", "value"]).sort("depth")
         if not len(rows):
             raise NotMeasured("no block was measured")
@@ -48,7 +41,7 @@ def arch(instrument: str, estimate: str) -> Measure:
     return difference(middle(instrument, estimate), ends)
 
 
-def bias(table: pl.DataFrame) -> dict[int, float]:
+def bias(table: Table) -> dict[int, float]:
     """How much closer to 1/2 the naive cosine between categories is than that of a split background.
 
     Where prompts do not share their noise the latter is unbiased; halves of few draws may not agree on the length of a

@@ -12,6 +12,7 @@ from recombine.lab.experiment import Drawing
 from recombine.lab.report.kit.axes import one_legend
 from recombine.lab.report.kit.bars import draw_bars
 from recombine.lab.report.kit.curves import band_caption, draw_mean
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import (
     FAINT,
     INK,
@@ -60,9 +61,7 @@ def draw(table: pl.DataFrame, config: FeaturesConfig) -> dict[str, Drawing]:
 
 
 def _profiles(table: pl.DataFrame) -> Figure:
-    with house_style():
-        figure = Figure(figsize=(18, 6.4), layout="constrained")
-        bars, ratio, gap = figure.subplots(1, 3)
+    with new_figure(18, 6.4, 1, 3, share_y=False) as (figure, [(bars, ratio, gap)]):
         series = {"within": WITHIN, "between": BETWEEN}
         draw_bars(bars, {layer: {name: _values(table, name, layer) for name in series} for layer in LAYERS}, series)
         bars.axhline(0, color=INK, linewidth=1)
@@ -134,9 +133,7 @@ def _matrix(axes: Axes, table: pl.DataFrame, layer: str, config: FeaturesConfig)
 
 def _estimates(table: pl.DataFrame) -> Figure:
     arms = table["arm"].unique(maintain_order=True).to_list()
-    with house_style():
-        figure = Figure(figsize=(17, 6.2), layout="constrained")
-        panels = figure.subplots(1, len(ESTIMATES), sharey=True)
+    with new_figure(17, 6.2, 1, len(ESTIMATES)) as (figure, [panels]):
         for axes, estimate in zip(panels, ESTIMATES, strict=True):
             for number, arm in enumerate(arms):
                 if found := _over_blocks(table, arm, "between", estimate):

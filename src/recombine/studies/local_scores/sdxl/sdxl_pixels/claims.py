@@ -3,8 +3,6 @@
 The paper gives pictures and no numbers here; the bounds are ours, set before any trained weights were measured.
 """
 
-from __future__ import annotations
-
 from recombine.lab.claims import Claim
 from recombine.lab.rules import above, between, difference, final
 from recombine.runs.sdxl_pixels import ARM, LOCAL, NEAR, SAME

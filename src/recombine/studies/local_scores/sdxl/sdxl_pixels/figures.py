@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from recombine.instruments.representations.features import Array
 from recombine.lab.experiment import Drawing
+from recombine.lab.report.kit.panels import new_figure
 from recombine.lab.report.kit.style import (
     SERIES_COLORS,
     SERIES_DASHES,
@@ -58,9 +59,7 @@ def draw(table: pl.DataFrame, config: PixelsConfig) -> dict[str, Drawing]:
 
 
 def _words(table: pl.DataFrame, config: PixelsConfig) -> Figure:
-    with house_style():
-        figure = Figure(figsize=(18, 6.4), layout="constrained")
-        left, *panels = figure.subplots(1, 3)
+    with new_figure(18, 6.4, 1, 3, share_y=False) as (figure, [(left, *panels)]):
         _sample(left, table, config.places)
         means = select(table, WORD).drop_nulls("value").group_by("place", "word", "step").agg(pl.col("value").mean())
         for axes, place in zip(panels, config.compared, strict=True):
