@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from recombine.errors import UserError
 from recombine.runs.concept_graph import RunConfig
-from recombine.settings import parse_override
 from recombine.seeds import Seeds
-from recombine.settings import build, override
+from recombine.settings import build, override, parse_override
 from recombine.studies.concept_graphs.emergence.experiment import SMOKE
 from recombine.worlds.faces import FacesWorld
 from recombine.worlds.shapes import ShapesWorld
