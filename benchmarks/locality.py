@@ -44,7 +44,9 @@ def benchmark(
     on_gpu = device.startswith("cuda")
     model, views = _setting(network, images or (IMAGES if on_gpu else 1), device)
     ends, labels = slice(None, None, LEVELS - 1), views.condition
-    part = Views(views.x[ends, :1], views.sigma[ends], labels if labels is None else labels[:1], views.pixels[:1, :sample])
+    part = Views(
+        views.x[ends, :1], views.sigma[ends], labels if labels is None else labels[:1], views.pixels[:1, :sample]
+    )
     ways: dict[str, Callable[[], object]] = {"batched": partial(pixel_locality, model.denoise_at, views)}
     ways |= {loop: partial(one_by_one, model, part, loop) for loop in LOOPS}
     tf32 = torch.backends.cudnn.allow_tf32

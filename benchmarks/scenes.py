@@ -1,6 +1,6 @@
 """How many scenes a second the ray caster draws, and, where Blender is at hand, how many times as long Blender takes.
 
-64 px, scenes of 3, 6 and 12 objects (twelve by the loose rule, under which they fit), layouts and pictures timed separately.
+64 px, scenes of 3, 6 and 12 objects (twelve by the loose rule, under which they fit), layouts and pictures timed apart.
 `python -m benchmarks.scenes` prints the numbers; `--blender 16` adds Cycles with so many samples, one thread
 against one thread, its start left out.
 """

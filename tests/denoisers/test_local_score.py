@@ -105,4 +105,6 @@ def test_bad_input_gets_one_line() -> None:
     with pytest.raises(UserError, match="x has shape"):
         local_score.denoise(torch.zeros(1, 1, 5, 5), torch.ones(1), torch.zeros(1, 2))
     with pytest.raises(UserError, match="more than 1 numbers"):
-        AddedScores(local_score, local_score, local_score).denoise(torch.zeros(1, 1, 6, 6), torch.ones(1), torch.zeros(1, 1))
+        AddedScores(local_score, local_score, local_score).denoise(
+            torch.zeros(1, 1, 6, 6), torch.ones(1), torch.zeros(1, 1)
+        )

@@ -22,7 +22,7 @@ LONE = {SEEN: (0.5, 0.5, 0.1), VERTICAL: (1.0, 0.1, 0.1), HORIZONTAL: (0.1, 1.0,
 def stripes_table(
     *arms: tuple[Mapping[str, Any], Scores], columns: Columns = DATA, rise: float = 0.001
 ) -> pl.DataFrame:
-    """For each arm, named by its columns: these scores at the end of training, a little better with each of five seeds."""
+    """For each arm, named by its columns, these scores at the end of training; each of five seeds a little better."""
     return make_table(
         [
             {"arm": " ".join(map(str, arm.values())), **arm, "seed": seed, "region": region,

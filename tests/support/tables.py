@@ -88,7 +88,8 @@ def short(row: Mapping[str, Any]) -> str:
 
 
 def _keyed(key: Key) -> dict[str, Any]:
-    return dict(zip(("instrument", "concept", "answer", "sampler"), (key,) if isinstance(key, str) else key))
+    parts = (key,) if isinstance(key, str) else key
+    return dict(zip(("instrument", "concept", "answer", "sampler"), parts, strict=False))
 
 
 def without(table: pl.DataFrame, instrument: str | None = None, arm: str | None = None) -> pl.DataFrame:

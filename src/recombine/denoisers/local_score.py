@@ -22,8 +22,8 @@ class LocalScoreDenoiser:
     """Each pixel is guessed from the patch around it: the mean of that pixel over training images, weighted by how
     likely their patches at the same place are to have become this one.
 
-    "joint": images count by a Gaussian kernel of the distance between conditions, as for the exact denoiser. "either": by
-    the nearest of their numbers, so that an image that is right in x or in y counts: matching factor by factor.
+    "joint": images count by a Gaussian kernel of the distance between conditions, as for the exact denoiser. "either":
+    by the nearest of their numbers, so that an image that is right in x or in y counts: matching factor by factor.
     """
 
     def __init__(

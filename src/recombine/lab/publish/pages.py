@@ -18,9 +18,10 @@ from recombine.lab.report.findings import findings_of
 from recombine.lab.table import read_table
 
 RULE = (
-    "The bound that a rule compares with stands in brackets in the column of the paper. A claim about a mean holds if all "
-    "of the 95% interval agrees with it, fails if none does, and is undecided otherwise or on fewer than five seeds; one "
-    "about every seed holds if all of them agree and fails if one does not. In `identity-mapping` n counts starts."
+    "The bound that a rule compares with stands in brackets in the column of the paper. A claim about a mean holds if "
+    "all of the 95% interval agrees with it, fails if none does, and is undecided otherwise or on fewer than five "
+    "seeds; one about every seed holds if all of them agree and fails if one does not. In `identity-mapping` n counts "
+    "starts."
 )
 SMALL = "**A small run ({}).** It shows the effect, where there is one; it does not judge the paper."
 
@@ -45,7 +46,8 @@ def experiment_page(experiment: Experiment, folder: Path) -> str:
     others = {pair.committed["claim"]: other_verdict(pair) for pair in replicated}
     papers, checks = ([c for c in claims if c.get("check", False) is kind] for kind in (False, True))
     lines = [
-        f"# {experiment.address}", "", f"*{experiment.question}* In the paper: {experiment.figure}.{_guide(folder)}", "",
+        f"# {experiment.address}", "",
+        f"*{experiment.question}* In the paper: {experiment.figure}.{_guide(folder)}", "",
         *(line for path in first for line in _picture(path, captions)),
         *((findings, "") if findings else ()),
         "## Verdicts", "", RULE, "",
@@ -67,7 +69,9 @@ def _guide(folder: Path) -> str:
     """Where the words of a study are explained, if that is beside this folder of results."""
     study = folder.parent.name
     there = (folder.parents[2] / "docs" / f"{study}.md").is_file()
-    return f" Words, figures of the paper and assumptions: [guide to {study}](../../../docs/{study}.md)." if there else ""
+    return (
+        f" Words, figures of the paper and assumptions: [guide to {study}](../../../docs/{study}.md)." if there else ""
+    )
 
 
 def _picture(path: Path, captions: Mapping[str, str]) -> list[str]:
