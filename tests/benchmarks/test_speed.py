@@ -39,8 +39,8 @@ def test_bench_answers_with_named_ratios_of_the_raw_numbers(
     monkeypatch.setattr(bench, "TrainingConfig", lambda batch: TrainingConfig(batch=4))
     answer = call("bench", "--json", "--device", "cpu", "--seconds", "0.001")
     assert answer.status == 0
-    told = json.loads(answer.out)
-    ratios, raw = told["ratios"], told["raw"]
+    measured = json.loads(answer.out)
+    ratios, raw = measured["ratios"], measured["raw"]
     assert set(ratios) == {
         "train_fast_over_plain", "train_share_of_matmul_rate", "render_over_20k_images_per_second",
     }  # fmt: skip
@@ -49,8 +49,8 @@ def test_bench_answers_with_named_ratios_of_the_raw_numbers(
     assert ratios["render_over_20k_images_per_second"] == raw["render_images_per_second"] / 20_000
     work = raw["fast_images_per_second"] * raw["training_flop_per_image"]
     assert ratios["train_share_of_matmul_rate"] == work / raw["matmul_flop_per_second"]
-    assert told["machine"]["execution"]["device"] == "cpu"
-    assert told["seconds_each"] == 0.001
+    assert measured["machine"]["execution"]["device"] == "cpu"
+    assert measured["seconds_each"] == 0.001
 
 
 def test_bench_as_text_has_a_line_for_each_ratio(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,9 +164,9 @@ def test_a_draw_is_the_same_in_any_batch_and_in_a_traced_graph():
     pool = make_pool(WORLD, design("H32-train1").replace(count=30), 0)
     key = keys(1, "order", torch.arange(500))
     images, conditions = draw(pool, key)
-    again, told = draw(pool, key[123:130])
+    again, received = draw(pool, key[123:130])
     assert torch.equal(again, images[123:130])
-    assert torch.equal(told, conditions[123:130])
+    assert torch.equal(received, conditions[123:130])
     graph = make_fx(lambda k: draw(pool, k))(key)  # no data-dependent control flow
     assert torch.equal(graph(key)[0], images)
 
@@ -209,5 +209,5 @@ def test_everything_stays_on_the_device_it_was_given():
     images, conditions = draw(pool, torch.zeros(5, dtype=torch.int64, device="meta"))
     assert images.shape == (5, 3, 28, 28)
     assert images.device == conditions.device == pool.owner.device == torch.device("meta")
-    told = world.replace(conditioning="binary").condition(world.prototype(world.digits("0000").to("meta")))
-    assert told.device == torch.device("meta")
+    received = world.replace(conditioning="binary").condition(world.prototype(world.digits("0000").to("meta")))
+    assert received.device == torch.device("meta")
